@@ -6,7 +6,7 @@
 // database's protocol gives (snapshot isolation: all reads from one snapshot, first committer wins).
 //
 // Not thread-safe; belongs to its worker's executor. After any error from fetch(), a scan or commit() the
-// transaction can only be aborted (abort() or the destructor).
+// transaction can only be aborted (abort() or the destructor), or returned to a savepoint.
 #pragma once
 
 #include <cstddef>
@@ -73,6 +73,16 @@ class Transaction {
   // other sessions once it is on disk, and never in halves. The session's own transactions see it at once.
   void answer_when_logged(bool on) { answers_when_logged_ = on; }
   bool answers_when_logged() const { return answers_when_logged_; }
+
+  // A moment of the transaction, to which it may return.
+  using Savepoint = std::size_t;
+  virtual Savepoint savepoint() { return 0; }
+  // Forgets all writes since then, but those of the ids of transactions (kTransactionsTable). Rows that were
+  // read stay read, and locked, and RowIds stay valid. Savepoints that were made later are void. Possible
+  // after duplicate_key, too; after other errors of fetch(), and of scans, the error is returned again.
+  virtual Status rollback_to(Savepoint /*savepoint*/) {
+    return Status(ErrorCode::feature_not_supported, "this transaction has no savepoints");
+  }
 
   // Requests the row with that key (Schema::key_bytes() long; copied). The same key gives the same RowId.
   // Under protocols that lock rows as they are read it is locked, since it may be written.

@@ -156,23 +156,21 @@ TEST_CASE("psql completes words without failing the block that its user is in", 
   for (const auto& [sql, columns] : asked) {
     CAPTURE(sql);
     const auto messages = scene.client.ask(query(sql));
-    REQUIRE(kinds(messages) == "TCZ");
+    REQUIRE(kinds(messages).front() == 'T');
+    REQUIRE(kinds(messages).ends_with("CZ"));
     CHECK(static_cast<std::size_t>(messages[0].payload[1]) == columns);
-    CHECK(messages[1].payload == zero_terminated("SELECT 0"));
-    CHECK(messages[2].payload == "T");
+    CHECK(messages.back().payload == "T");
   }
   CHECK(scene.client.ask(query("COMMIT"))[0].payload == zero_terminated("COMMIT"));
-  // Any other query of the catalogs gets the error that they do not exist.
+  // Other queries that ask for what is not there get an error.
   for (const std::string sql : {
-           "SELECT relname FROM pg_catalog.pg_class",
-           "SELECT relname FROM pg_class LIMIT 1000",
-           "SELECT c.relname FROM pg_catalog.pg_class c, t LIMIT 1000",
-           "SELECT * FROM pg_catalog.pg_class LIMIT 1000",
-           "SELECT pg_catalog.set_config('a.b', relname, false) FROM pg_catalog.pg_class LIMIT 1000",
-           "SELECT pg_terminate_backend(1) FROM pg_catalog.pg_class LIMIT 1000",
+           "SELECT name FROM pg_catalog.pg_timezone_names()",
+           "SELECT name FROM pg_catalog.pg_timezone_names(), t LIMIT 1000",
+           "SELECT pg_terminate_backend(1) FROM pg_catalog.pg_class, pg_catalog.pg_timezone_names() LIMIT "
+           "1000",
        }) {
     CAPTURE(sql);
-    CHECK(scene.error_of(sql).field('C') == "0A000");
+    CHECK(scene.error_of(sql).field('C') == "42883");
   }
 }
 

@@ -42,6 +42,7 @@ struct Access {
   bool shown = false;         // it was read without a lock: that version must not change any more
   bool duplicate = false;     // insert() of a row that the transaction itself sees
   fabric::LocalBuffer image;
+  std::uint32_t saved = 0;  // the period of the last savepoint (ReadWriteSet) in which its write was kept
 
   bool fetched() const { return lookup.done(); }
   bool stored() const { return lookup.state() == Lookup::State::present; }

@@ -31,6 +31,23 @@ Step insert(std::int64_t value) {
   };
 }
 
+// A savepoint, and the return to it.
+struct Mark {
+  std::shared_ptr<txn::Transaction::Savepoint> at = std::make_shared<txn::Transaction::Savepoint>();
+  Step set() const {
+    return [at = at](ProtocolScene& s, txn::RowId row) {
+      *at = s.transaction->savepoint();
+      return s.seen(row);
+    };
+  }
+  Step back() const {
+    return [at = at](ProtocolScene& s, txn::RowId row) {
+      REQUIRE(s.transaction->rollback_to(*at).ok());
+      return s.seen(row);
+    };
+  }
+};
+
 struct OwnRow {
   const char* name;
   std::optional<Version> stored;
@@ -43,6 +60,8 @@ struct OwnRow {
 TEST_CASE("what a transaction sees of its own writes", "[own_writes]") {
   const Version five{.value = 5};
   const Version tombstone{.deleted = true};
+  const Mark first;
+  const Mark second;
   const std::vector<OwnRow> rows = {
       {"an update is seen", five, {{kFetch, "5"}, {update(6), "6"}}, WriteKind::update},
       {"the last update is seen",
@@ -97,6 +116,76 @@ TEST_CASE("what a transaction sees of its own writes", "[own_writes]") {
          },
          "6"}},
        WriteKind::update},
+      {"an update is undone to the one before the savepoint",
+       five,
+       {{kFetch, "5"}, {update(6), "6"}, {first.set(), "6"}, {update(7), "7"}, {first.back(), "6"}},
+       WriteKind::update},
+      {"an update is undone to what is stored",
+       five,
+       {{kFetch, "5"}, {first.set(), "5"}, {update(7), "7"}, {first.back(), "5"}},
+       WriteKind::none},
+      {"an insert is undone",
+       {},
+       {{kFetch, "not found"}, {first.set(), "not found"}, {insert(8), "8"}, {first.back(), "not found"}},
+       WriteKind::none},
+      {"an erase is undone",
+       five,
+       {{kFetch, "5"}, {first.set(), "5"}, {kErase, "not found"}, {first.back(), "5"}},
+       WriteKind::none},
+      {"an erase of the own insert is undone",
+       {},
+       {{kFetch, "not found"},
+        {insert(8), "8"},
+        {first.set(), "8"},
+        {kErase, "not found"},
+        {first.back(), "8"}},
+       WriteKind::insert},
+      {"an insert over the own erase is undone",
+       five,
+       {{kFetch, "5"},
+        {kErase, "not found"},
+        {first.set(), "not found"},
+        {insert(8), "8"},
+        {first.back(), "not found"}},
+       WriteKind::erase},
+      {"after a return changes are undone again",
+       five,
+       {{kFetch, "5"},
+        {first.set(), "5"},
+        {update(6), "6"},
+        {first.back(), "5"},
+        {update(7), "7"},
+        {first.back(), "5"}},
+       WriteKind::none},
+      {"an earlier savepoint undoes what later ones have kept",
+       five,
+       {{kFetch, "5"},
+        {first.set(), "5"},
+        {update(6), "6"},
+        {second.set(), "6"},
+        {kErase, "not found"},
+        {second.back(), "6"},
+        {update(7), "7"},
+        {first.back(), "5"}},
+       WriteKind::none},
+      {"a duplicate is forgotten",
+       five,
+       {{kFetch, "5"},
+        {first.set(), "5"},
+        {insert(8), "5"},
+        {kFetch, "duplicate_key"},
+        {first.back(), "5"},
+        {kFetch, "5"},
+        {update(6), "6"}},
+       WriteKind::update},
+      {"an insert that turned out to be of a row that is there is undone",
+       five,
+       {{first.set(), "not found"},
+        {insert(8), "8"},
+        {kFetch, "duplicate_key"},
+        {first.back(), "5"},
+        {kFetch, "5"}},
+       WriteKind::none},
   };
   for (const char* const protocol : {"si", "occ", "sundial", "mvcc", "nowait", "waitdie"}) {
     for (const OwnRow& row : rows) {

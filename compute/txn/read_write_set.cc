@@ -57,6 +57,34 @@ Access& ReadWriteSet::access(const storage::TableRef& table, std::span<const std
   return fresh;
 }
 
+void ReadWriteSet::keep(RowId row) {
+  Access& access = accesses_[row];
+  access.saved = period_;
+  Kept& kept = kept_.emplace_back();
+  kept.row = row;
+  kept.write = access.write;
+  kept.insert_asked = access.insert_asked;
+  if (access.write == WriteKind::none) return;
+  const std::span<const std::byte> image = access.image_row();
+  kept.image_row.assign(image.begin(), image.end());
+}
+
+void ReadWriteSet::rollback_to(std::size_t mark) {
+  while (kept_.size() > mark) {
+    const Kept kept = std::move(kept_.back());
+    kept_.pop_back();
+    Access& access = accesses_[kept.row];
+    // Others may know the transaction by its id.
+    if (access.table->name == storage::kTransactionsTable) continue;
+    access.write = kept.write;
+    access.insert_asked = kept.insert_asked;
+    if (kept.write != WriteKind::none) std::ranges::copy(kept.image_row, access.image_row().begin());
+  }
+  for (std::size_t row = 0; row < accesses_.size(); ++row) accesses_[row].duplicate = false;
+  // Later changes are kept anew.
+  ++period_;
+}
+
 bool ReadWriteSet::has_writes() const {
   return std::ranges::any_of(accesses_, [](const Access& access) { return access.write != WriteKind::none; });
 }

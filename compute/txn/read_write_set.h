@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "common/reactor/stable_vector.h"
 #include "compute/api/table.h"
@@ -38,6 +39,18 @@ class ReadWriteSet {
   Rows take_unfetched() { return std::exchange(unfetched_, {}); }
 
   bool has_writes() const;
+
+  // Writes are kept as they were at a savepoint, so that they can be brought back. The number of those kept
+  // is the savepoint's mark.
+  std::size_t savepoint() {
+    ++period_;
+    return kept_.size();
+  }
+  // Before each change of what is to be written of a row.
+  void before_write(txn::RowId row) {
+    if (period_ != 0 && accesses_[row].saved != period_) keep(row);
+  }
+  void rollback_to(std::size_t mark);
   // The transaction has ended: frees the rows that were asked for last.
   void drop_last(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) accesses_.pop_back();
@@ -48,12 +61,23 @@ class ReadWriteSet {
   static std::uint64_t place(std::uint32_t table, std::uint64_t hash) {
     return hash ^ (table * 0x9e3779b97f4a7c15ULL);
   }
+  // The write of a row as it was.
+  struct Kept {
+    txn::RowId row = 0;
+    WriteKind write = WriteKind::none;
+    bool insert_asked = false;
+    std::vector<std::byte> image_row;
+  };
+  void keep(txn::RowId row);
+
   Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
 
   reactor::StableVector<Access> accesses_;
   // Used once there are many.
   absl::flat_hash_map<std::uint64_t, absl::InlinedVector<txn::RowId, 1>> by_place_;
   Rows unfetched_;
+  std::vector<Kept> kept_;
+  std::uint32_t period_ = 0;  // 0: there was no savepoint
 };
 
 }  // namespace namdb::protocol

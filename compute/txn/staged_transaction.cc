@@ -68,6 +68,7 @@ RowId StagedTransaction::insert(const TableRef& table, std::span<const std::byte
     access.duplicate = true;
     return row;
   }
+  rows().before_write(row);
   const bool replaces = access.write == WriteKind::erase;
   if (!replaces && !access.fetched()) access.insert_asked = true;
   access.image = fabric::LocalBuffer(worker().cluster.pool(), table->record.locked_bytes());
@@ -86,6 +87,7 @@ layout::RowView StagedTransaction::row(RowId row) const {
 layout::RowWriter StagedTransaction::update(RowId row) {
   Access& access = rows()[row];
   NAMDB_CHECK(access.found());
+  rows().before_write(row);
   if (access.write == WriteKind::none) {
     access.image = fabric::LocalBuffer(worker().cluster.pool(), access.table->record.locked_bytes());
     std::ranges::copy(access.lookup.payload(), access.image_row().begin());
@@ -97,6 +99,7 @@ layout::RowWriter StagedTransaction::update(RowId row) {
 void StagedTransaction::erase(RowId row) {
   Access& access = rows()[row];
   NAMDB_CHECK(access.found());
+  rows().before_write(row);
   if (access.write == WriteKind::insert) {
     access.write = WriteKind::none;
     access.insert_asked = false;
@@ -104,6 +107,14 @@ void StagedTransaction::erase(RowId row) {
   }
   update(row);  // the tombstone keeps the key
   access.write = WriteKind::erase;
+}
+
+Status StagedTransaction::rollback_to(Savepoint savepoint) {
+  if (!failure().ok() && failure().code() != ErrorCode::duplicate_key) return failure();
+  if (ended()) return check_open();
+  rows().rollback_to(savepoint);
+  fail(Status());
+  return {};
 }
 
 void StagedTransaction::expire() {

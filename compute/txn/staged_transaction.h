@@ -32,6 +32,8 @@ class StagedTransaction : public txn::Transaction,
   layout::RowView row(txn::RowId row) const override;
   layout::RowWriter update(txn::RowId row) override;
   void erase(txn::RowId row) override;
+  Savepoint savepoint() override { return rows().savepoint(); }
+  Status rollback_to(Savepoint savepoint) override;
   reactor::Task<Status> confirm_reads() override;
   void abort() override { abort_with(Status()); }
   bool has_writes() const override { return rows().has_writes(); }

@@ -1,5 +1,6 @@
 """The shortest way through everything: psql and psycopg, SQL and procedures, one and two memory servers."""
 import unittest
+from pathlib import Path
 
 import psycopg
 
@@ -27,6 +28,21 @@ class ThroughEverything(TestCase):
         with self.shared() as cluster:
             done = run("psql", "-h", cluster.data / "run", "-p", cluster.port, "-At", "-c", "SELECT 1", "namdb")
             self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
+
+    def test_psql_describes_tables_as_it_does_those_of_postgresql(self):
+        schema, *answers = (Path(__file__).parent / "psql_commands.txt").read_text().split("=== ")
+        with self.shared() as cluster:
+            psql = ("psql", "-h", "127.0.0.1", "-p", cluster.port, "-U", "tester", "-X", "-v", "ON_ERROR_STOP=1", "namdb")
+            done = run(*psql, "-q", input=schema)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            try:
+                for answer in answers:
+                    command, expected = answer.split("\n", 1)
+                    done = run(*psql, "-c", command)
+                    lines = [line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").split("\n")]
+                    self.assertEqual("\n".join(lines), expected.rstrip("\n"), command)
+            finally:
+                run(*psql, "-q", "-c", 'DROP TABLE customers, orders, "Odd lines"')
 
     def test_rows_are_split_over_memory_servers_and_all_found(self):
         for fabric in self.covering(FABRICS):

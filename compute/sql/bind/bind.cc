@@ -136,6 +136,19 @@ Result<Plan> bind_transaction(const Json& body) {
   NAMDB_SQL_CHECK(bind_transaction_options(list(body, "options"), transaction));
   if (kind == "TRANS_STMT_BEGIN") return plain("BEGIN", std::move(transaction));
   if (kind == "TRANS_STMT_START") return plain("START TRANSACTION", std::move(transaction));
+  transaction.savepoint = text(body, "savepoint_name");
+  if (kind == "TRANS_STMT_SAVEPOINT") {
+    transaction.command = TransactionCommand::savepoint;
+    return plain("SAVEPOINT", std::move(transaction));
+  }
+  if (kind == "TRANS_STMT_RELEASE") {
+    transaction.command = TransactionCommand::release_savepoint;
+    return plain("RELEASE", std::move(transaction));
+  }
+  if (kind == "TRANS_STMT_ROLLBACK_TO") {
+    transaction.command = TransactionCommand::rollback_to_savepoint;
+    return plain("ROLLBACK", std::move(transaction));
+  }
   const bool commit = kind == "TRANS_STMT_COMMIT";
   if (!commit && kind != "TRANS_STMT_ROLLBACK") {
     std::string name(kind.starts_with("TRANS_STMT_") ? kind.substr(11) : kind);

@@ -39,6 +39,7 @@ Status set_column_type(layout::Column& column, const Type& type) {
       column.type = layout::ColumnType::timestamp;
       return {};
     case TypeId::text:
+    case TypeId::name:
       column.type = layout::ColumnType::text;
       return {};
     case TypeId::varchar:
@@ -56,12 +57,9 @@ Status set_column_type(layout::Column& column, const Type& type) {
       column.precision = static_cast<std::uint8_t>(*type.numeric_precision());
       column.scale = static_cast<std::uint8_t>(*type.numeric_scale());
       return {};
-    case TypeId::timestamptz:
-      return unsupported("a column of type timestamp with time zone");
-    case TypeId::unknown:
-      break;
+    default:
+      return unsupported("a column of type " + std::string(type_name(type.id)));
   }
-  return unsupported("this column type");
 }
 
 // The clock at the time of the insert, not one constant.

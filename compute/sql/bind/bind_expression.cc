@@ -63,7 +63,8 @@ void Scope::add(std::string name, std::string table, const std::vector<Column>& 
   relations.push_back(
       {std::move(name), std::move(table), first, static_cast<std::uint32_t>(relation_columns.size())});
   for (const Column& column : relation_columns) {
-    shown.push_back({column.name, static_cast<std::uint32_t>(columns.size()), column.type});
+    if (!column.hidden)
+      shown.push_back({column.name, static_cast<std::uint32_t>(columns.size()), column.type});
     columns.push_back(column);
   }
 }
@@ -102,7 +103,11 @@ std::vector<Scope::Column> columns_of(const Source& source) {
       columns.push_back({column.name, column_type(column)});
   } else if (source.virtual_table != nullptr) {
     for (const VirtualColumn& column : source.virtual_table->columns)
-      columns.push_back({std::string(column.name), column.type});
+      columns.push_back({std::string(column.name), column.type, column.hidden});
+  } else if (source.working != nullptr) {
+    for (const ResultColumn& column : source.working->columns) columns.push_back({column.name, column.type});
+  } else if (source.function != nullptr) {
+    for (const ResultColumn& column : source.function->columns) columns.push_back({column.name, column.type});
   } else if (source.derived != nullptr) {
     for (const ResultColumn& column : source.derived->columns) columns.push_back({column.name, column.type});
   }
@@ -150,6 +155,9 @@ Result<ExprPtr> ExpressionBinder::bind_node(Node e) {
   if (e.kind == "SQLValueFunction") return bind_value_function(*e.body);
   if (e.kind == "CaseExpr") return bind_case(*e.body);
   if (e.kind == "SubLink") return bind_subquery(*e.body);
+  if (e.kind == "A_ArrayExpr") return bind_array(*e.body, {});
+  if (e.kind == "A_Indirection") return bind_subscript(*e.body);
+  if (e.kind == "CollateClause") return bind_collate(*e.body);
   if (e.kind == "BooleanTest") return bind_boolean_test(*e.body);
   if (e.kind == "CoalesceExpr") return bind_variadic(ExprKind::coalesce, "COALESCE", list(*e.body, "args"));
   if (e.kind == "MinMaxExpr") {
@@ -220,16 +228,19 @@ Result<ExprPtr> ExpressionBinder::bind_own_column(const Json& body) {
   const Json& fields = list(body, "fields");
   const std::vector<std::string_view> parts = names(fields);
   if (parts.size() != fields.size()) return unsupported("* in this place");
-  if (parts.empty() || parts.size() > 2) return unsupported("a column name of more than two parts");
+  if (parts.empty() || parts.size() > 3) return unsupported("a column name with a database");
   const std::string_view column = parts.back();
   if (parts.size() == 1) return bind_shown_column(column);
-  const Scope::Relation* const relation = scope_.find(parts[0]);
-  if (relation == nullptr) return missing_relation(scope_, parts[0]);
+  const std::string_view name = parts[parts.size() - 2];
+  const Scope::Relation* const relation = scope_.find(name);
+  // With a schema, the relation's own name counts, and no alias.
+  if (relation == nullptr || (parts.size() == 3 && relation->table != name))
+    return missing_relation(scope_, name);
   for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
     if (scope_.columns[i].name == column) return scope_column(scope_, i);
   }
   return Status(ErrorCode::undefined_column,
-                "column " + std::string(parts[0]) + "." + std::string(column) + " does not exist",
+                "column " + std::string(name) + "." + std::string(column) + " does not exist",
                 similar_column(scope_, relation, column));
 }
 
@@ -244,6 +255,9 @@ Result<ExprPtr> ExpressionBinder::bind_shown_column(std::string_view name) {
     found = &shown;
   }
   if (found != nullptr) return shown_column(scope_, *found);
+  for (std::uint32_t i = 0; i < scope_.columns.size(); ++i) {
+    if (scope_.columns[i].hidden && scope_.columns[i].name == name) return scope_column(scope_, i);
+  }
   if (scope_.find(name) != nullptr) return unsupported("a whole row as a value");
   return Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" does not exist",
                 similar_column(scope_, nullptr, name));
@@ -346,10 +360,12 @@ Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
     // Digits that double precision can hold and numeric cannot: 1e300::double precision.
     if (const Json* number = find(*inner.body, "fval")) {
       Datum value;
-      NAMDB_SQL_CHECK(parse_text(text(*number, "fval"), TypeId::float8, 0, value));
+      Arena arena;
+      NAMDB_SQL_CHECK(parse_text(text(*number, "fval"), TypeId::float8, 0, arena, value));
       return make_constant(type, value);
     }
   }
+  if (inner.kind == "A_ArrayExpr" && type.is_array()) return bind_array(*inner.body, type);
   NAMDB_SQL_ASSIGN(ExprPtr argument, bind(*find(body, "arg")));
   NAMDB_SQL_CHECK(coerce(argument, type, Coercion::explicit_cast));
   return argument;
@@ -358,6 +374,8 @@ Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
 Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
   // store_value() applies the column's modifier.
   const Type wanted = coercion == Coercion::assignment ? Type{target.id} : target;
+  // The catalog gives the value when the statement runs.
+  if (expr->type.id == TypeId::unknown && target.is_catalog_object()) NAMDB_SQL_CHECK(decide_unknown(expr));
   if (expr->type.id == TypeId::unknown) {
     if (expr->kind == ExprKind::parameter) {
       Type& declared = parameters_[expr->index];
@@ -367,7 +385,8 @@ Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
       if (!expr->value.null) {
         Datum value;
         const std::int64_t now_us = facts_ == nullptr ? 0 : facts_->now_us;
-        if (Status status = parse_text(expr->storage, target.id, now_us, value); !status.ok()) {
+        Arena arena;
+        if (Status status = parse_text(expr->storage, target.id, now_us, arena, value); !status.ok()) {
           note_literal(*expr);
           return status;
         }

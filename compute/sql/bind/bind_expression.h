@@ -1,7 +1,9 @@
 // Binding of expressions, which the binders of all statements use.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,7 @@ struct Scope {
   struct Column {
     std::string name;
     Type type;
+    bool hidden = false;  // `*` does not give it
   };
   struct Relation {
     std::string name;   // alias or table
@@ -37,7 +40,7 @@ struct Scope {
   std::vector<Column> columns;
   std::vector<Shown> shown;
 
-  // Adds the columns of a relation, all of which are shown.
+  // Adds the columns of a relation, which are shown unless they are hidden.
   void add(std::string name, std::string table, const std::vector<Column>& relation_columns);
   // Null: there is none of that name.
   const Relation* find(std::string_view name) const;
@@ -87,6 +90,10 @@ class ExpressionBinder {
     clause_ = clause;
   }
 
+  // A call of a function that gives several rows, whose values are that column of the scope.
+  void set_call(const Json* call, std::uint32_t column) { set_calls_[call] = column; }
+  bool has_set_calls() const { return !set_calls_.empty(); }
+
   Result<ExprPtr> bind(const Json& json);
   // Binds the condition of `clause`, whose type must be boolean.
   Result<ExprPtr> bind_condition(const Json& json, std::string_view clause);
@@ -121,16 +128,29 @@ class ExpressionBinder {
   Result<ExprPtr> bind_compare(char op, std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_unary(std::string_view name, const Json& operand);
   Result<ExprPtr> bind_in(const Json& body);
+  Result<ExprPtr> bind_of_array(const Json& body, bool any);
+  Result<ExprPtr> bind_array_concat(ExprPtr left, ExprPtr right);
+  Result<ExprPtr> bind_regex(char op, std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_between(const Json& body, bool negated);
   Result<ExprPtr> bind_like(const Json& body);
+  Result<ExprPtr> like_of(char op, std::string_view name, bool ignores_case, ExprPtr value, ExprPtr pattern);
   Result<ExprPtr> bind_null_if(const Json& body);
   Result<ExprPtr> bind_logical(const Json& body);
   Result<ExprPtr> bind_boolean_test(const Json& body);
   Result<ExprPtr> bind_case(const Json& body);
   Result<ExprPtr> bind_variadic(ExprKind kind, std::string_view name, const Json& args);
   Result<ExprPtr> bind_cast(const Json& body);
+  // `wanted`: the array that it is cast to; without an identity: none.
+  Result<ExprPtr> bind_array(const Json& body, Type wanted);
+  Result<ExprPtr> bind_subscript(const Json& body);
+  Result<ExprPtr> bind_collate(const Json& body);
   Result<ExprPtr> bind_call(const Json& body);
   Result<ExprPtr> bind_aggregate(std::string_view name, const Json& body);
+  Status bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args, std::vector<OrderItem>& order);
+  Result<ExprPtr> bind_concat(std::vector<ExprPtr> args);
+  Result<ExprPtr> bind_json_object(std::vector<ExprPtr> args);
+  Result<ExprPtr> text_or(ExprPtr value, std::string_view replacement);
+  static ExprPtr joined(ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_function(std::string_view name, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_value_function(const Json& body);
   Result<ExprPtr> bind_subquery(const Json& body);
@@ -149,6 +169,7 @@ class ExpressionBinder {
   // Literals without a type of their own, with their places in the text. Their types are inferred later.
   std::vector<std::pair<const Expr*, std::int64_t>> literals_;
   Scope scope_;
+  std::map<const Json*, std::uint32_t> set_calls_;
   StatementBinder* statement_ = nullptr;
   OuterRows* outer_ = nullptr;
   std::vector<Aggregate>* aggregates_ = nullptr;
@@ -156,6 +177,11 @@ class ExpressionBinder {
   int depth_ = 0;
 };
 
+// The error of a call of a function that does not exist with arguments of these types.
+Status no_such_function(std::string_view name, std::span<const ExprPtr> args);
+// The clause that the message names where an aggregate stands in another one.
+inline constexpr std::string_view kNestedAggregate = "an aggregate function";
+bool is_aggregate(std::string_view name);
 // The op of ExprKind::compare for an operator's name; nullopt: it compares nothing.
 std::optional<char> comparison_operator(std::string_view name);
 // The type that a TypeName node means. undefined_object, feature_not_supported.

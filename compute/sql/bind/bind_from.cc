@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "compute/sql/bind/bind_set_function.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/conditions.h"
@@ -24,6 +25,29 @@ class FromBinder {
       NAMDB_SQL_ASSIGN(Part part, bind_item(item));
       add_part(whole_, std::move(part));
     }
+    return {};
+  }
+
+  // The functions of the select list that give several rows: a table that has no name.
+  Status bind_set_calls(const Json& targets) {
+    std::vector<const Json*> calls;
+    find_set_calls(targets, calls);
+    if (calls.empty()) return {};
+    expressions_.set_scope(scope());
+    expressions_.set_aggregates(nullptr, "functions that give several rows");
+    Source source;
+    source.function = std::make_unique<SetFunction>();
+    std::vector<std::pair<const Json*, std::size_t>> columns;
+    for (const Json* call : calls) {
+      columns.emplace_back(node(*call).body, source.function->calls.size());
+      NAMDB_SQL_CHECK(bind_set_call(expressions_, *call, *source.function));
+    }
+    NAMDB_SQL_ASSIGN(Part part, add_table(targets, std::move(source), {}));
+    const std::uint32_t first = tables_.back().first_column;
+    for (const auto& [call, column] : columns)
+      expressions_.set_call(call, first + static_cast<std::uint32_t>(column));
+    part.shown.clear();
+    add_part(whole_, std::move(part));
     return {};
   }
 
@@ -56,6 +80,7 @@ class FromBinder {
     if (relation.kind == "RangeVar") return bind_relation(*relation.body);
     if (relation.kind == "JoinExpr") return bind_join(*relation.body);
     if (relation.kind == "RangeSubselect") return bind_subselect(*relation.body);
+    if (relation.kind == "RangeFunction") return bind_function(*relation.body);
     return unsupported(relation);
   }
 
@@ -84,6 +109,22 @@ class FromBinder {
     return add_derived(body, std::move(bound), {});
   }
 
+  // It sees the tables before it.
+  Result<Part> bind_function(const Json& body) {
+    expressions_.set_scope(all_);
+    expressions_.set_aggregates(nullptr, "functions in FROM");
+    NAMDB_SQL_ASSIGN(SetFunction function, bind_range_function(expressions_, body));
+    Source source;
+    source.name = function.columns.front().name;
+    if (const Json* alias = find(body, "alias")) {
+      source.name = text(*alias, "aliasname");
+      // An alias without columns names the one column, too.
+      if (function.calls.size() == 1) function.columns.front().name = source.name;
+    }
+    source.function = std::make_unique<SetFunction>(std::move(function));
+    return add_table(body, std::move(source), {});
+  }
+
   const CommonTable* find_common_table(const Json& range_var) const {
     if (!text(range_var, "schemaname").empty()) return nullptr;
     const auto& all = binder_.common_tables;
@@ -95,6 +136,7 @@ class FromBinder {
 
   // Its query sees those that WITH has named before it.
   Result<Part> bind_common_table(const Json& range_var, const CommonTable& named) {
+    if (named.working != nullptr) return bind_working_table(range_var, named);
     if (named.outer != nullptr && named.outer != expressions_.outer())
       return unsupported("a WITH of a subquery, in a subquery within");
     const CommonTable table = named;
@@ -104,10 +146,23 @@ class FromBinder {
         std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(position)),
         std::make_move_iterator(all.end()));
     all.resize(position);
-    Result<BoundQuery> bound = bind_query(binder_, *table.query, table.outer, UnknownColumns::become_text);
+    Result<BoundQuery> bound = bind_common_query(binder_, table);
     std::ranges::move(later, std::back_inserter(all));
     if (!bound.ok()) return bound.status();
     return add_derived(range_var, std::move(bound).value(), table);
+  }
+
+  // A subquery may run once for several rounds.
+  Result<Part> bind_working_table(const Json& range_var, const CommonTable& named) {
+    if (named.outer != expressions_.outer()) {
+      return Status(ErrorCode::invalid_recursion,
+                    "recursive reference to query \"" + named.name + "\" must not appear within a subquery");
+    }
+    Source source;
+    source.working = named.working;
+    source.name = named.name;
+    if (const Json* alias = find(range_var, "alias")) source.name = text(*alias, "aliasname");
+    return add_table(range_var, std::move(source), {});
   }
 
   // `named`: of WITH.
@@ -148,7 +203,8 @@ class FromBinder {
     table.first_column = all_.relations.back().first_column;
     table.columns = all_.relations.back().columns;
     Part part;
-    part.shown.assign(all_.shown.end() - static_cast<std::ptrdiff_t>(own.size()), all_.shown.end());
+    const auto shown = own.size() - std::ranges::count(own, true, &Scope::Column::hidden);
+    part.shown.assign(all_.shown.end() - static_cast<std::ptrdiff_t>(shown), all_.shown.end());
     part.tables.push_back(tables_.size());
     tables_.push_back(std::move(table));
     return part;
@@ -270,10 +326,12 @@ Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& fil
   return {};
 }
 
-Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& items, const Json* where,
+Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
                  SelectPlan& select) {
   FromBinder from(binder, expressions);
-  NAMDB_SQL_CHECK(from.bind(items));
+  NAMDB_SQL_CHECK(from.bind(list(body, "fromClause")));
+  NAMDB_SQL_CHECK(from.bind_set_calls(list(body, "targetList")));
+  const Json* const where = find(body, "whereClause");
   expressions.set_scope(from.scope());
   ExprPtr filter;
   NAMDB_SQL_CHECK(bind_where(expressions, where, filter));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compute/sql/bind/bind_expression.h"
+#include "compute/sql/bind/bind_set_function.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/functions.h"
 #include "compute/sql/value/overload.h"
@@ -12,13 +13,41 @@
 namespace namdb::sql {
 namespace {
 
-bool is_same(const Aggregate& left, const Aggregate& right) {
-  if (left.kind != right.kind || left.distinct != right.distinct || left.type != right.type) return false;
-  if (left.argument == nullptr || right.argument == nullptr) return left.argument == right.argument;
-  return !is_volatile(*left.argument) && same(*left.argument, *right.argument);
+// As in PostgreSQL.
+constexpr std::size_t kMaxArguments = 100;
+
+ExprPtr letter_of(ExprPtr boolean) {
+  const auto letter = [](std::string_view text) {
+    return make_constant({TypeId::text}, Datum::of_text(text));
+  };
+  ExprPtr opposite = make_expr(ExprKind::logical_not, {TypeId::boolean});
+  opposite->args.push_back(clone(*boolean));
+  ExprPtr choice = make_expr(ExprKind::case_when, {TypeId::text});
+  choice->args.push_back(std::move(boolean));
+  choice->args.push_back(letter("t"));
+  choice->args.push_back(std::move(opposite));
+  choice->args.push_back(letter("f"));
+  return choice;
+}
+
+// A constant of the type's name.
+ExprPtr type_of(const Expr& value) {
+  Datum type = Datum::of_integer(type_oid(value.type.id));
+  type.text = type_name(value.type.id);
+  return make_constant({TypeId::regtype}, type);
 }
 
 }  // namespace
+
+Status no_such_function(std::string_view name, std::span<const ExprPtr> args) {
+  std::string signature;
+  for (const ExprPtr& argument : args)
+    signature += (signature.empty() ? "" : ", ") + std::string(type_name(argument->type.id));
+  return Status(ErrorCode::undefined_function,
+                "function " + std::string(name) + "(" + signature + ") does not exist",
+                "No function matches the given name and argument types. You might need to add explicit type "
+                "casts.");
+}
 
 Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
   const std::string_view op = text(body, "op");
@@ -42,18 +71,18 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
 }
 
 Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
-  NAMDB_SQL_CHECK(
-      only(body, "a function call", {"funcname", "args", "agg_star", "funcformat", "agg_distinct"}));
+  NAMDB_SQL_CHECK(only(body, "a function call",
+                       {"funcname", "args", "agg_star", "funcformat", "agg_distinct", "agg_order"}));
   const std::vector<std::string_view> parts = names(list(body, "funcname"));
   if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog"))
     return unsupported("a function of another schema");
   const std::string_view name = parts.back();
-  for (const std::string_view aggregate : {"count", "sum", "min", "max", "avg"}) {
-    if (name == aggregate) return bind_aggregate(name, body);
-  }
-  if (name == "like_escape" || name == "not_like_escape" || name == "similar_to_escape")
-    return unsupported("ESCAPE");
-  if (flag(body, "agg_distinct")) {
+  if (is_aggregate(name)) return bind_aggregate(name, body);
+  if (const auto column = set_calls_.find(&body); column != set_calls_.end())
+    return scope_column(scope_, column->second);
+  if (is_set_function(name)) return unsupported("function " + std::string(name) + " in this place");
+  if (name == "similar_to_escape") return unsupported("SIMILAR TO");
+  if (flag(body, "agg_distinct") || !list(body, "agg_order").empty()) {
     return Status(ErrorCode::wrong_object_type,
                   std::string(name) + " is not an aggregate function that is supported");
   }
@@ -62,6 +91,13 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     NAMDB_SQL_ASSIGN(ExprPtr value, bind(argument));
     args.push_back(std::move(value));
   }
+  if (args.size() > kMaxArguments) {
+    return Status(ErrorCode::limit_exceeded,
+                  "cannot pass more than " + std::to_string(kMaxArguments) + " arguments to a function");
+  }
+  if (name == "json_build_object") return bind_json_object(std::move(args));
+  if (name == "pg_typeof" && args.size() == 1) return type_of(*args[0]);
+  if (name == "concat") return bind_concat(std::move(args));
   const bool sql_syntax = text(body, "funcformat") == "COERCE_SQL_SYNTAX";
   if (sql_syntax && functions_named(name).empty()) return unsupported("function " + std::string(name));
   NAMDB_SQL_ASSIGN(ExprPtr call, bind_function(name, std::move(args)));
@@ -75,6 +111,60 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     call->function = nullptr;
   }
   return call;
+}
+
+// Text of which a NULL is `replacement`.
+Result<ExprPtr> ExpressionBinder::text_or(ExprPtr value, std::string_view replacement) {
+  NAMDB_SQL_CHECK(coerce(value, {TypeId::text}, Coercion::explicit_cast));
+  ExprPtr either = make_expr(ExprKind::coalesce, {TypeId::text});
+  either->args.push_back(std::move(value));
+  either->args.push_back(make_constant({TypeId::text}, Datum::of_text(replacement)));
+  return either;
+}
+
+ExprPtr ExpressionBinder::joined(ExprPtr left, ExprPtr right) {
+  ExprPtr both = make_expr(ExprKind::concat, {TypeId::text});
+  both->args.push_back(std::move(left));
+  both->args.push_back(std::move(right));
+  return both;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_concat(std::vector<ExprPtr> args) {
+  ExprPtr whole = make_constant({TypeId::text}, Datum::of_text(""));
+  for (ExprPtr& arg : args) {
+    NAMDB_SQL_CHECK(decide_unknown(arg));
+    // The output form of a boolean, which a cast to text spells out.
+    if (arg->type.id == TypeId::boolean) arg = letter_of(std::move(arg));
+    NAMDB_SQL_ASSIGN(ExprPtr part, text_or(std::move(arg), ""));
+    whole = joined(std::move(whole), std::move(part));
+  }
+  return whole;
+}
+
+// {"key" : value, ...}: the text of its parts, end to end.
+Result<ExprPtr> ExpressionBinder::bind_json_object(std::vector<ExprPtr> args) {
+  if (args.size() % 2 != 0) {
+    return Status(ErrorCode::invalid_parameter_value, "argument list must have even number of elements",
+                  "The arguments of json_build_object() must consist of alternating keys and values.");
+  }
+  const auto literal = [](std::string_view text) {
+    return make_constant({TypeId::text}, Datum::of_text(text));
+  };
+  ExprPtr whole = literal("{");
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    NAMDB_SQL_CHECK(decide_unknown(args[i]));
+    const bool is_key = i % 2 == 0;
+    if (is_key) NAMDB_SQL_CHECK(coerce(args[i], {TypeId::text}, Coercion::explicit_cast));
+    std::vector<ExprPtr> argument;
+    argument.push_back(std::move(args[i]));
+    NAMDB_SQL_ASSIGN(ExprPtr json, bind_function("to_json", std::move(argument)));
+    NAMDB_SQL_ASSIGN(ExprPtr part, text_or(std::move(json), "null"));
+    if (i != 0) whole = joined(std::move(whole), literal(is_key ? ", " : " : "));
+    whole = joined(std::move(whole), std::move(part));
+  }
+  whole = joined(std::move(whole), literal("}"));
+  NAMDB_SQL_CHECK(coerce(whole, {TypeId::json}, Coercion::explicit_cast));
+  return whole;
 }
 
 Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vector<ExprPtr> args) {
@@ -93,10 +183,7 @@ Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vect
       return Status(ErrorCode::ambiguous_function, "function " + signature + ") is not unique",
                     "Could not choose a best candidate function. You might need to add explicit type casts.");
     }
-    return Status(
-        ErrorCode::undefined_function, "function " + signature + ") does not exist",
-        "No function matches the given name and argument types. You might need to add explicit type "
-        "casts.");
+    return no_such_function(name, args);
   }
   const Function* const best = overloads[choice.index];
   if (!best->supported()) return unsupported("function " + std::string(name) + " in this form");
@@ -106,74 +193,6 @@ Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vect
     NAMDB_SQL_CHECK(coerce(args[i], {best->parameters[i]}, Coercion::implicit));
     expr->args.push_back(std::move(args[i]));
   }
-  return expr;
-}
-
-Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Json& body) {
-  constexpr std::string_view kNested = "an aggregate function";
-  if (aggregates_ == nullptr && clause_ == kNested)
-    return Status(ErrorCode::grouping_error, "aggregate function calls cannot be nested");
-  if (aggregates_ == nullptr) {
-    return Status(ErrorCode::grouping_error,
-                  "aggregate functions are not allowed in " + std::string(clause_));
-  }
-  const Json& args = list(body, "args");
-  Aggregate aggregate;
-  if (flag(body, "agg_star")) {
-    if (name != "count")
-      return Status(ErrorCode::undefined_function, "function " + std::string(name) + "() does not exist");
-    aggregate.type = {TypeId::int8};
-  } else {
-    if (args.empty() && name == "count") {
-      return Status(ErrorCode::wrong_object_type,
-                    "count(*) must be used to call a parameterless aggregate function");
-    }
-    if (args.size() != 1) {
-      return Status(ErrorCode::undefined_function,
-                    "function " + std::string(name) + " with these arguments does not exist",
-                    "the aggregates take one argument");
-    }
-    std::vector<Aggregate>* const outer = std::exchange(aggregates_, nullptr);
-    const std::string_view outer_clause = std::exchange(clause_, kNested);
-    Result<ExprPtr> argument = bind(args[0]);
-    aggregates_ = outer;
-    clause_ = outer_clause;
-    if (!argument.ok()) return argument;
-    if ((*argument)->type.id == TypeId::unknown && (name == "sum" || name == "avg")) {
-      return Status(ErrorCode::ambiguous_function,
-                    "function " + std::string(name) + "(unknown) is not unique",
-                    "Could not choose a best candidate function. You might need to add explicit type casts.");
-    }
-    NAMDB_SQL_CHECK(decide_unknown(*argument));
-    const Type type = (*argument)->type;
-    const auto no_such = [&] {
-      return Status(ErrorCode::undefined_function, "function " + std::string(name) + "(" +
-                                                       std::string(type_name(type.id)) + ") does not exist");
-    };
-    if (name == "count") {
-      aggregate.kind = AggregateKind::count;
-      aggregate.type = {TypeId::int8};
-    } else if (name == "sum" || name == "avg") {
-      if (!type.is_number()) return no_such();
-      aggregate.kind = name == "sum" ? AggregateKind::sum : AggregateKind::average;
-      aggregate.type = {type.id == TypeId::float8 ? TypeId::float8
-                        : name == "sum" && (type.id == TypeId::int2 || type.id == TypeId::int4)
-                            ? TypeId::int8
-                            : TypeId::numeric};
-    } else {
-      if (type.id == TypeId::boolean) return no_such();
-      aggregate.kind = name == "min" ? AggregateKind::minimum : AggregateKind::maximum;
-      aggregate.type = {type.id == TypeId::varchar ? TypeId::text : type.id};
-    }
-    aggregate.argument = std::move(argument).value();
-  }
-  aggregate.distinct = flag(body, "agg_distinct");
-  // One that the statement has already is not calculated twice.
-  const auto found = std::ranges::find_if(
-      *aggregates_, [&aggregate](const Aggregate& other) { return is_same(aggregate, other); });
-  ExprPtr expr = make_expr(ExprKind::aggregate, aggregate.type);
-  expr->index = static_cast<std::uint32_t>(found - aggregates_->begin());
-  if (found == aggregates_->end()) aggregates_->push_back(std::move(aggregate));
   return expr;
 }
 

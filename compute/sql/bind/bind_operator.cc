@@ -32,6 +32,10 @@ Status not_unique(std::string_view name, const Type* left, const Type& right) {
 
 // The type to which the operands of a comparison or a calculation go, if there is one without an explicit
 // cast.
+bool is_identity(const Type& type) {
+  return type.type_class() == TypeClass::oid || type.is_integer();
+}
+
 std::optional<TypeId> operand_type(const Type& left, const Type& right) {
   if (left.id == right.id) return left.id;
   if (left.is_number() && right.is_number()) return rank(left.id) > rank(right.id) ? left.id : right.id;
@@ -43,11 +47,18 @@ std::optional<TypeId> operand_type(const Type& left, const Type& right) {
   }
   if (left.type_class() == TypeClass::time && right.type_class() == TypeClass::time)
     return TypeId::timestamptz;
+  // Objects of the catalog compare by their identities.
+  if (is_identity(left) && is_identity(right)) return TypeId::oid;
+  if (left.is_array() && right.is_array()) {
+    const auto element = operand_type({element_type(left.id)}, {element_type(right.id)});
+    return element ? array_type(*element) : std::nullopt;
+  }
   return std::nullopt;
 }
 
 bool same_category(const Type& left, const Type& right) {
-  return left.type_class() == right.type_class() || (left.is_number() && right.is_number());
+  return left.type_class() == right.type_class() || (left.is_number() && right.is_number()) ||
+         (is_identity(left) && is_identity(right));
 }
 
 }  // namespace
@@ -67,7 +78,10 @@ Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view o
     NAMDB_SQL_CHECK(decide_unknown(right));
   }
   // varchar has no operators of its own: the other operand becomes text.
-  const auto other = [](const Type& type) { return type.id == TypeId::varchar ? TypeId::text : type.id; };
+  const auto other = [](const Type& type) {
+    if (type.is_catalog_object()) return TypeId::oid;
+    return type.id == TypeId::varchar ? TypeId::text : type.id;
+  };
   if (left->type.id == TypeId::unknown)
     NAMDB_SQL_CHECK(coerce(left, {other(right->type)}, Coercion::implicit));
   if (right->type.id == TypeId::unknown)
@@ -116,32 +130,35 @@ Result<ExprPtr> ExpressionBinder::bind_operator(const Json& body) {
   if (kind == "AEXPR_IN") return bind_in(body);
   if (kind == "AEXPR_BETWEEN" || kind == "AEXPR_NOT_BETWEEN")
     return bind_between(body, kind == "AEXPR_NOT_BETWEEN");
-  if (kind == "AEXPR_LIKE") return bind_like(body);
+  if (kind == "AEXPR_LIKE" || kind == "AEXPR_ILIKE") return bind_like(body);
   if (kind == "AEXPR_NULLIF") return bind_null_if(body);
-  if (kind == "AEXPR_ILIKE") return unsupported("ILIKE");
   if (kind == "AEXPR_SIMILAR") return unsupported("SIMILAR TO");
   if (kind.starts_with("AEXPR_BETWEEN") || kind.starts_with("AEXPR_NOT_BETWEEN"))
     return unsupported("BETWEEN SYMMETRIC");
-  if (kind == "AEXPR_OP_ANY" || kind == "AEXPR_OP_ALL") return unsupported("ANY and ALL over arrays");
+  if (kind == "AEXPR_OP_ANY" || kind == "AEXPR_OP_ALL") return bind_of_array(body, kind == "AEXPR_OP_ANY");
   const bool distinct = kind == "AEXPR_DISTINCT" || kind == "AEXPR_NOT_DISTINCT";
   if (kind != "AEXPR_OP" && !distinct) return unsupported("operator form " + std::string(kind));
   const std::vector<std::string_view> parts = names(list(body, "name"));
-  if (parts.size() != 1) return unsupported("OPERATOR()");
+  if (parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog"))
+    return unsupported("an operator of another schema");
+  const std::string_view name = parts.back();
   const Json* left_json = find(body, "lexpr");
   const Json* right_json = find(body, "rexpr");
   if (right_json == nullptr) return unsupported("a postfix operator");
-  if (left_json == nullptr) return bind_unary(parts[0], *right_json);
+  if (left_json == nullptr) return bind_unary(name, *right_json);
   NAMDB_SQL_ASSIGN(ExprPtr left, bind(*left_json));
   NAMDB_SQL_ASSIGN(ExprPtr right, bind(*right_json));
   if (distinct) {
     return bind_compare(kind == "AEXPR_DISTINCT" ? 'D' : 'N', "IS DISTINCT FROM", std::move(left),
                         std::move(right));
   }
-  return bind_named_operator(parts[0], std::move(left), std::move(right));
+  return bind_named_operator(name, std::move(left), std::move(right));
 }
 
 Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right) {
   if (name == "||") {
+    if (left->type.is_array() || right->type.is_array())
+      return bind_array_concat(std::move(left), std::move(right));
     NAMDB_SQL_CHECK(decide_unknown(left));
     NAMDB_SQL_CHECK(decide_unknown(right));
     if (!left->type.is_string() && !right->type.is_string())
@@ -155,6 +172,20 @@ Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, Exp
   }
   if (const std::optional<char> op = comparison_operator(name))
     return bind_compare(*op, name, std::move(left), std::move(right));
+  constexpr std::array<std::pair<std::string_view, char>, 8> kPatterns = {{{"~", '~'},
+                                                                           {"!~", '!'},
+                                                                           {"~*", '*'},
+                                                                           {"!~*", '#'},
+                                                                           {"~~", ' '},
+                                                                           {"!~~", '!'},
+                                                                           {"~~*", ' '},
+                                                                           {"!~~*", '!'}}};
+  for (const auto& [text, op] : kPatterns) {
+    if (text != name) continue;
+    if (name.find("~~") == std::string_view::npos)
+      return bind_regex(op, name, std::move(left), std::move(right));
+    return like_of(op, name, name.ends_with('*'), std::move(left), std::move(right));
+  }
   constexpr std::string_view kArithmetic = "+-*/%";
   if (name.size() == 1 && kArithmetic.find(name[0]) != std::string_view::npos)
     return bind_arithmetic(name[0], name, std::move(left), std::move(right));
@@ -277,21 +308,61 @@ Result<ExprPtr> ExpressionBinder::bind_between(const Json& body, bool negated) {
 
 Result<ExprPtr> ExpressionBinder::bind_like(const Json& body) {
   const std::vector<std::string_view> parts = names(list(body, "name"));
-  const bool negated = parts.size() == 1 && parts[0] == "!~~";
   NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
   NAMDB_SQL_ASSIGN(ExprPtr pattern, bind(*find(body, "rexpr")));
+  return bind_named_operator(parts.back(), std::move(value), std::move(pattern));
+}
+
+Result<ExprPtr> ExpressionBinder::like_of(char op, std::string_view name, bool ignores_case, ExprPtr value,
+                                          ExprPtr pattern) {
   const Type value_type = value->type;
   const Type pattern_type = pattern->type;
   NAMDB_SQL_CHECK(decide_unknown(value));
   NAMDB_SQL_CHECK(decide_unknown(pattern));
   if (!value->type.is_string() || !pattern->type.is_string())
-    return no_operator(parts.back(), value_type, pattern_type);
+    return no_operator(name, value_type, pattern_type);
   // The blanks of char(n) are matched; a pattern of that type loses its own.
   if (pattern->type.id == TypeId::bpchar)
     NAMDB_SQL_CHECK(coerce(pattern, {TypeId::text}, Coercion::implicit));
-  ExprPtr expr = make_expr(ExprKind::like, {TypeId::boolean}, negated ? '!' : ' ');
+  if (ignores_case) {
+    for (ExprPtr* operand : {&value, &pattern}) {
+      std::vector<ExprPtr> argument;
+      argument.push_back(std::move(*operand));
+      NAMDB_SQL_ASSIGN(*operand, bind_function("lower", std::move(argument)));
+    }
+  }
+  ExprPtr expr = make_expr(ExprKind::like, {TypeId::boolean}, op);
   expr->args.push_back(std::move(value));
   expr->args.push_back(std::move(pattern));
+  return expr;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_regex(char op, std::string_view name, ExprPtr left, ExprPtr right) {
+  const Type left_type = left->type;
+  const Type right_type = right->type;
+  NAMDB_SQL_CHECK(decide_unknown(left));
+  NAMDB_SQL_CHECK(decide_unknown(right));
+  if (!left->type.is_string() || !right->type.is_string()) return no_operator(name, left_type, right_type);
+  ExprPtr expr = make_expr(ExprKind::regex, {TypeId::boolean}, op);
+  expr->args.push_back(std::move(left));
+  expr->args.push_back(std::move(right));
+  return expr;
+}
+
+// Of two arrays, or of an array and an element.
+Result<ExprPtr> ExpressionBinder::bind_array_concat(ExprPtr left, ExprPtr right) {
+  const Type type = left->type.is_array() ? left->type : right->type;
+  const Type element{element_type(type.id)};
+  for (ExprPtr* operand : {&left, &right}) {
+    // A literal is an array, as in PostgreSQL.
+    const bool is_array = (*operand)->type.is_array() || (*operand)->type.id == TypeId::unknown;
+    if (!can_cast((*operand)->type.id, is_array ? type.id : element.id, Coercion::implicit))
+      return no_operator("||", left->type, right->type);
+    NAMDB_SQL_CHECK(coerce(*operand, is_array ? type : element, Coercion::implicit));
+  }
+  ExprPtr expr = make_expr(ExprKind::array_concat, type);
+  expr->args.push_back(std::move(left));
+  expr->args.push_back(std::move(right));
   return expr;
 }
 

@@ -115,9 +115,71 @@ Result<BoundQuery> bind_set_operation(StatementBinder& binder, const Json& body,
   return select_from(binder, body, outer, std::move(table));
 }
 
+bool names_table(const Json& tree, std::string_view name) {
+  std::vector<const Json*> open = {&tree};
+  while (!open.empty()) {
+    const Json& json = *open.back();
+    open.pop_back();
+    if (!json.is_structured()) continue;
+    if (json.is_object() && text(json, "relname") == name && text(json, "schemaname").empty()) return true;
+    for (const Json& child : json) open.push_back(&child);
+  }
+  return false;
+}
+
+// The right query reads the rows of the round before by the table's name.
+Result<BoundQuery> bind_recursive(StatementBinder& binder, const CommonTable& named) {
+  const Json& body = *named.query;
+  NAMDB_SQL_CHECK(only(body, "a recursive query", {"op", "all", "larg", "rarg", "limitOption"}));
+  const Json& left_body = *find(body, "larg");
+  if (names_table(left_body, named.name)) {
+    return Status(ErrorCode::invalid_recursion, "recursive reference to query \"" + named.name +
+                                                    "\" must not appear within its non-recursive term");
+  }
+  NAMDB_SQL_ASSIGN(BoundQuery left, bind_query(binder, left_body, named.outer, UnknownColumns::become_text));
+  auto working = std::make_shared<WorkingTable>();
+  working->columns = left.columns;
+  for (std::size_t i = 0; i < std::min(named.columns.size(), left.columns.size()); ++i)
+    working->columns[i].name = named.columns[i];
+  CommonTable itself = named;
+  itself.working = working;
+  binder.common_tables.push_back(std::move(itself));
+  Result<BoundQuery> right = bind_query(binder, *find(body, "rarg"), named.outer, UnknownColumns::stay);
+  binder.common_tables.pop_back();
+  if (!right.ok()) return right.status();
+  if (left.columns.size() != right->columns.size())
+    return Status(ErrorCode::syntax_error, "each UNION query must have the same number of columns");
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  for (std::size_t i = 0; i < left.columns.size(); ++i) {
+    const Type type = left.columns[i].type;
+    ExprPtr& target = right->select->targets[i];
+    if (target->type.id == type.id) continue;
+    const bool fits = can_cast(target->type.id, type.id, Coercion::implicit);
+    if (!fits && !can_cast(type.id, target->type.id, Coercion::implicit)) {
+      return Status(ErrorCode::datatype_mismatch, "UNION types " + std::string(type_name(type.id)) + " and " +
+                                                      std::string(type_name(target->type.id)) +
+                                                      " cannot be matched");
+    }
+    if (!fits) {
+      return Status(ErrorCode::datatype_mismatch,
+                    "recursive query \"" + named.name + "\" column " + std::to_string(i + 1) + " has type " +
+                        std::string(type_name(type.id)) + " in non-recursive term but type " +
+                        std::string(type_name(target->type.id)) + " overall",
+                    "Cast the output of the non-recursive term to the correct type.");
+    }
+    NAMDB_SQL_CHECK(expressions.coerce(target, {type.id}, Coercion::implicit));
+  }
+  auto table = std::make_shared<DerivedTable>();
+  table->columns = working->columns;
+  table->operation = operation_of(body);
+  table->query = std::move(left.select);
+  table->right = std::move(right->select);
+  table->working = std::move(working);
+  return select_from(binder, body, named.outer, std::move(table));
+}
+
 // Names the queries of WITH, and binds each once, so that an error in one that is not used is found, too.
 Status bind_with(StatementBinder& binder, const Json& clause, OuterRows* outer) {
-  if (flag(clause, "recursive")) return unsupported("WITH RECURSIVE");
   for (const Json& item : list(clause, "ctes")) {
     const Json& table = *node(item).body;
     NAMDB_SQL_CHECK(only(table, "WITH", {"ctename", "aliascolnames", "ctematerialized", "ctequery"}));
@@ -127,11 +189,10 @@ Status bind_with(StatementBinder& binder, const Json& clause, OuterRows* outer) 
                                      : query.kind == "UpdateStmt" ? "UPDATE"
                                                                   : "DELETE") +
                          " in WITH");
-    CommonTable named{std::string(text(table, "ctename")), query.body, {}, outer};
+    CommonTable named{std::string(text(table, "ctename")), query.body, {}, outer, flag(clause, "recursive")};
     for (const std::string_view column : names(list(table, "aliascolnames")))
       named.columns.emplace_back(column);
-    NAMDB_SQL_ASSIGN(const BoundQuery bound,
-                     bind_query(binder, *query.body, outer, UnknownColumns::become_text));
+    NAMDB_SQL_ASSIGN(const BoundQuery bound, bind_common_query(binder, named));
     if (bound.columns.size() < named.columns.size()) {
       return Status(ErrorCode::invalid_column_reference,
                     "WITH query \"" + named.name + "\" has " + std::to_string(bound.columns.size()) +
@@ -144,6 +205,17 @@ Status bind_with(StatementBinder& binder, const Json& clause, OuterRows* outer) 
 }
 
 }  // namespace
+
+Result<BoundQuery> bind_common_query(StatementBinder& binder, const CommonTable& table) {
+  const bool is_recursive = table.recursive && names_table(*table.query, table.name);
+  if (!is_recursive) return bind_query(binder, *table.query, table.outer, UnknownColumns::become_text);
+  if (text(*table.query, "op") != "SETOP_UNION") {
+    return Status(ErrorCode::invalid_recursion,
+                  "recursive query \"" + table.name +
+                      "\" does not have the form non-recursive-term UNION [ALL] recursive-term");
+  }
+  return bind_recursive(binder, table);
+}
 
 Result<BoundQuery> bind_query(StatementBinder& binder, const Json& body, OuterRows* outer,
                               UnknownColumns unknown) {

@@ -37,6 +37,7 @@ Status expand_star(const Json& value, const Scope& scope, std::vector<ExprPtr>& 
     return located(place, *node(value).body, missing_relation(scope, parts[0]));
   }
   for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
+    if (scope.columns[i].hidden) continue;
     columns.push_back({scope.columns[i].name, scope.columns[i].type});
     targets.push_back(scope_column(scope, i));
   }
@@ -88,9 +89,14 @@ bool gives_id(const SelectPlan& select) {
   const auto joined_gives = [&gives](const JoinedSource& joined) {
     return gives(joined.source.filter) || gives(joined.match) || gives(joined.filter);
   };
+  const auto aggregate_gives = [&gives](const Aggregate& aggregate) {
+    bool any = false;
+    aggregate.for_each_expression([&](const ExprPtr& expr) { any = any || gives(expr); });
+    return any;
+  };
   return gives(select.source.filter) || std::ranges::any_of(select.targets, gives) ||
          (select.join != nullptr && std::ranges::any_of(select.join->sources, joined_gives)) ||
-         std::ranges::any_of(select.aggregates, gives, &Aggregate::argument) ||
+         std::ranges::any_of(select.aggregates, aggregate_gives) ||
          std::ranges::any_of(select.groups, gives) || gives(select.having) ||
          std::ranges::any_of(select.order, gives, &OrderItem::value) || gives(select.limit) ||
          gives(select.offset);
@@ -116,22 +122,27 @@ Result<ExprPtr> target_at(const Json& constant, const std::string& clause, const
   return clone(*select.targets[static_cast<std::size_t>(position - 1)]);
 }
 
+Result<OrderItem> order_item(const Json& sort) {
+  NAMDB_SQL_CHECK(only(sort, "ORDER BY", {"node", "sortby_dir", "sortby_nulls"}));
+  const std::string_view direction = text(sort, "sortby_dir");
+  const std::string_view nulls = text(sort, "sortby_nulls");
+  if (direction == "SORTBY_USING") return unsupported("ORDER BY ... USING");
+  OrderItem order;
+  order.descending = direction == "SORTBY_DESC";
+  order.nulls_first = nulls == "SORTBY_NULLS_FIRST" || (order.descending && nulls != "SORTBY_NULLS_LAST");
+  return order;
+}
+
 Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
                   const std::vector<ResultColumn>& columns, ErrorPlace* place) {
   for (const Json& item : list(body, "sortClause")) {
     const Json& sort = *node(item).body;
-    NAMDB_SQL_CHECK(only(sort, "ORDER BY", {"node", "sortby_dir", "sortby_nulls"}));
-    const std::string_view direction = text(sort, "sortby_dir");
-    const std::string_view nulls = text(sort, "sortby_nulls");
-    if (direction == "SORTBY_USING") return unsupported("ORDER BY ... USING");
-    OrderItem order;
+    NAMDB_SQL_ASSIGN(OrderItem order, order_item(sort));
     const Json& wanted = *find(sort, "node");
     Result<ExprPtr> bound = bind_order_value(expressions, wanted, select, columns);
     if (!bound.ok()) return located(place, *node(wanted).body, bound.status());
     order.value = std::move(bound).value();
     NAMDB_SQL_CHECK(expressions.decide_unknown(order.value));
-    order.descending = direction == "SORTBY_DESC";
-    order.nulls_first = nulls == "SORTBY_NULLS_FIRST" || (order.descending && nulls != "SORTBY_NULLS_LAST");
     select.order.push_back(std::move(order));
   }
   return {};
@@ -184,12 +195,14 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
   expressions.set_query(&binder, outer);
   if (list(body, "targetList").empty()) return unsupported("SELECT without columns");
-  NAMDB_SQL_CHECK(
-      bind_from(binder, expressions, list(body, "fromClause"), find(body, "whereClause"), select));
+  NAMDB_SQL_CHECK(bind_from(binder, expressions, body, select));
   expressions.set_aggregates(&select.aggregates, "the select list");
   NAMDB_SQL_CHECK(
       bind_targets(expressions, list(body, "targetList"), place, unknown, select.targets, query.columns));
   NAMDB_SQL_CHECK(bind_order(expressions, body, select, query.columns, place));
+  const bool groups = !select.aggregates.empty() || !list(body, "groupClause").empty();
+  if (groups && expressions.has_set_calls())
+    return unsupported("a function that gives several rows, in a grouped SELECT");
   NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, query.columns));
   NAMDB_SQL_CHECK(bind_limits(expressions, body, place, select));
   if (select.join != nullptr) {
@@ -205,8 +218,14 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
 }
 
 Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
-  if (is_catalog_completion(body)) return empty_completion(body);
-  NAMDB_SQL_ASSIGN(BoundQuery query, bind_query(binder, body, nullptr, UnknownColumns::become_text));
+  Result<BoundQuery> bound = bind_query(binder, body, nullptr, UnknownColumns::become_text);
+  if (!bound.ok()) {
+    const ErrorCode code = bound.status().code();
+    const bool is_missing = code == ErrorCode::feature_not_supported || code == ErrorCode::undefined_function;
+    if (is_missing && is_catalog_completion(body)) return empty_completion(body);
+    return bound.status();
+  }
+  BoundQuery query = std::move(bound).value();
   Plan plan;
   plan.tag = "SELECT";
   plan.columns = std::move(query.columns);

@@ -18,6 +18,8 @@ struct CommonTable {
   const Json* query = nullptr;
   std::vector<std::string> columns;  // names of the first ones
   OuterRows* outer = nullptr;
+  bool recursive = false;                            // it may name itself
+  std::shared_ptr<const WorkingTable> working = {};  // within its recursive part
 };
 
 // The state of binding one statement: the parameters' types so far, and its input.
@@ -42,12 +44,16 @@ enum class UnknownColumns : std::uint8_t { become_text, stay };
 // Binds a query of any form. `outer`: the rows around it that it may read; null: none.
 Result<BoundQuery> bind_query(StatementBinder& binder, const Json& body, OuterRows* outer,
                               UnknownColumns unknown);
+// Binds the query of WITH, where its name stands.
+Result<BoundQuery> bind_common_query(StatementBinder& binder, const CommonTable& table);
 // A SELECT that is no set operation. WITH is bound.
 Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, OuterRows* outer,
                                      UnknownColumns unknown);
 // The output column whose position a constant gives, for that clause.
 Result<ExprPtr> target_at(const Json& constant, const std::string& clause, const SelectPlan& select);
 // ORDER BY, LIMIT and OFFSET.
+// The directions of an item of ORDER BY, without its value.
+Result<OrderItem> order_item(const Json& sort);
 Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
                   const std::vector<ResultColumn>& columns, ErrorPlace* place);
 Status bind_limits(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select);
@@ -107,9 +113,10 @@ std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Sour
 Result<Source> bind_relation_source(StatementBinder& binder, const Json& range_var);
 // `where` may be null.
 Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& filter);
-// Binds all of FROM, and WHERE. Leaves the scope of their columns in `expressions`. In a join, the columns of
-// expressions are positions in that scope until assign_slots().
-Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& items, const Json* where,
+// Binds FROM and WHERE of a SELECT, and the functions of its select list that give several rows. Leaves the
+// scope of their columns in `expressions`. In a join, the columns of expressions are positions in that scope
+// until assign_slots().
+Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
                  SelectPlan& select);
 // Binds the one table of UPDATE and DELETE, its alias, its condition, and the path by primary key if there is
 // one. `where` may be null.

@@ -23,9 +23,8 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
   if (statement_ == nullptr) return unsupported("a subquery in this place");
   NAMDB_SQL_CHECK(only(body, "a subquery", {"subLinkType", "testexpr", "operName", "subselect"}));
   const std::string_view kind = text(body, "subLinkType");
-  if (kind == "ARRAY_SUBLINK") return unsupported("ARRAY of a subquery");
   const bool is_test = kind == "ANY_SUBLINK" || kind == "ALL_SUBLINK";
-  if (!is_test && kind != "EXISTS_SUBLINK" && kind != "EXPR_SUBLINK")
+  if (!is_test && kind != "EXISTS_SUBLINK" && kind != "EXPR_SUBLINK" && kind != "ARRAY_SUBLINK")
     return unsupported("this kind of subquery");
   ExprPtr test;
   char op = '=';
@@ -54,6 +53,11 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
       NAMDB_SQL_CHECK(unify(test, subquery->query.targets[0], op == '=' ? "=" : "<"));
       expr->kind = kind == "ANY_SUBLINK" ? ExprKind::any_of_subquery : ExprKind::all_of_subquery;
       expr->args.push_back(std::move(test));
+    } else if (kind == "ARRAY_SUBLINK") {
+      const std::optional<TypeId> array = array_type(bound.columns[0].type.id);
+      if (!array) return unsupported("an array of " + std::string(type_name(bound.columns[0].type.id)));
+      expr->kind = ExprKind::array_subquery;
+      expr->type = {*array};
     } else {
       expr->kind = ExprKind::scalar_subquery;
       expr->type = bound.columns[0].type;

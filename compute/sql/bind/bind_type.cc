@@ -1,4 +1,5 @@
 #include <array>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -26,21 +27,33 @@ constexpr std::array kNames = {
     TypeAlias{"bpchar", TypeId::bpchar},
     TypeAlias{"timestamp", TypeId::timestamp},
     TypeAlias{"timestamptz", TypeId::timestamptz},
-    TypeAlias{"name", TypeId::text},
+    TypeAlias{"name", TypeId::name},
+    TypeAlias{"char", TypeId::char1},
+    TypeAlias{"json", TypeId::json},
+    TypeAlias{"oid", TypeId::oid},
+    TypeAlias{"regclass", TypeId::regclass},
+    TypeAlias{"regtype", TypeId::regtype},
+    TypeAlias{"regproc", TypeId::regproc},
+    TypeAlias{"regnamespace", TypeId::regnamespace},
+    TypeAlias{"regrole", TypeId::regrole},
+    TypeAlias{"int2vector", TypeId::int2vector},
+    TypeAlias{"oidvector", TypeId::oidvector},
 };
 
 // Types that PostgreSQL has and namdb does not have: their error is not that of a misspelt name.
-constexpr std::array<std::string_view, 26> kOtherTypes = {
-    "float4", "date",    "time",      "timetz",  "interval",    "bytea",   "json", "jsonb",  "uuid",
-    "money",  "bit",     "varbit",    "inet",    "cidr",        "macaddr", "xml",  "oid",    "regclass",
-    "serial", "serial4", "bigserial", "serial8", "smallserial", "serial2", "char", "regtype"};
+constexpr auto kOtherTypes = std::to_array<std::string_view>(
+    {"float4",       "date",    "time",        "timetz",    "interval", "bytea",       "jsonb",
+     "uuid",         "money",   "bit",         "varbit",    "inet",     "cidr",        "macaddr",
+     "xml",          "serial",  "serial4",     "bigserial", "serial8",  "smallserial", "serial2",
+     "regprocedure", "regoper", "regoperator", "regconfig"});
 
 constexpr std::int64_t kMaxTypeLength = 10'485'760;  // PostgreSQL's; columns are bounded by their schema
 
 }  // namespace
 
-Result<Type> bind_type(const Json& type_name_json) {
-  NAMDB_SQL_CHECK(only(type_name_json, "a type name", {"names", "typmods", "typemod"}));
+namespace {
+
+Result<Type> bind_plain_type(const Json& type_name_json) {
   const std::vector<std::string_view> parts = names(list(type_name_json, "names"));
   if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog"))
     return Status(ErrorCode::undefined_object, "type does not exist");
@@ -100,6 +113,20 @@ Result<Type> bind_type(const Json& type_name_json) {
     if (other == name) return unsupported("type " + std::string(name == "float4" ? "real" : name));
   }
   return Status(ErrorCode::undefined_object, "type \"" + std::string(name) + "\" does not exist");
+}
+
+}  // namespace
+
+Result<Type> bind_type(const Json& type_name_json) {
+  NAMDB_SQL_CHECK(only(type_name_json, "a type name", {"names", "typmods", "typemod", "arrayBounds"}));
+  NAMDB_SQL_ASSIGN(const Type type, bind_plain_type(type_name_json));
+  const std::size_t dimensions = list(type_name_json, "arrayBounds").size();
+  if (dimensions == 0) return type;
+  if (dimensions > 1) return unsupported("an array of several dimensions");
+  // The elements' lengths are not checked.
+  const std::optional<TypeId> array = array_type(type.id);
+  if (!array) return unsupported("an array of " + std::string(type_name(type.id)));
+  return Type{*array};
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compute/sql/value/array.h"
 #include "compute/sql/value/equal_bytes.h"
 
 namespace namdb::sql {
@@ -13,7 +14,7 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
   }
   Datum value;
   if (Status status = evaluate(*aggregate_->argument, context, value); !status.ok()) return status;
-  if (value.null) return {};
+  if (value.null && aggregate_->kind != AggregateKind::array) return {};
   if (aggregate_->distinct) {
     std::string bytes;
     append_equal_bytes(bytes, aggregate_->argument->type.id, value);
@@ -24,7 +25,70 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
   }
   ++count_;
   context.work->charge_bytes(value.text.size());
+  if (aggregate_->kind == AggregateKind::array || aggregate_->kind == AggregateKind::joined_string)
+    return collect(context, value, memory, budget);
   return add_value(value);
+}
+
+bool Accumulator::ComesBefore::operator()(const Kept& left, const Kept& right) const {
+  for (std::size_t i = 0; i < aggregate->order.size(); ++i) {
+    const OrderItem& item = aggregate->order[i];
+    const Datum& a = left.order[i];
+    const Datum& b = right.order[i];
+    if (a.null != b.null) return a.null == item.nulls_first;
+    if (a.null) continue;
+    const int order = compare_values(item.value->type.id, a, b);
+    if (order != 0) return (order < 0) != item.descending;
+  }
+  return false;
+}
+
+Status Accumulator::collect(const EvalContext& context, const Datum& value, GatheredMemory& memory,
+                            MemoryBudget* budget) {
+  Kept kept{value, {}, {}};
+  if (aggregate_->separator != nullptr) {
+    if (Status status = evaluate(*aggregate_->separator, context, kept.separator); !status.ok())
+      return status;
+  }
+  std::vector<Datum> order(aggregate_->order.size());
+  std::size_t bytes = sizeof(Kept) + 4 * sizeof(void*) + value.text.size() + kept.separator.text.size();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (Status status = evaluate(*aggregate_->order[i].value, context, order[i]); !status.ok()) return status;
+    bytes += sizeof(Datum) + order[i].text.size();
+  }
+  if (Status status = memory.add(budget, bytes); !status.ok()) return status;
+  context.work->charge_bytes(bytes);
+  if (collection_ == nullptr) collection_ = std::make_unique<Collection>(aggregate_);
+  Arena& arena = collection_->arena;
+  kept.value.text = arena.copy(kept.value.text);
+  kept.separator.text = arena.copy(kept.separator.text);
+  for (Datum& item : order) item.text = arena.copy(item.text);
+  kept.order = arena.copy(std::span<const Datum>(order));
+  collection_->kept.insert(kept);
+  return {};
+}
+
+Status Accumulator::collected(Arena& arena, Datum& out) const {
+  if (aggregate_->kind == AggregateKind::array) {
+    ArrayWriter writer(aggregate_->type.id);
+    for (const Kept& kept : collection_->kept) {
+      writer.add(kept.value);
+      if (Status status = check_array_bytes(writer.bytes()); !status.ok()) return status;
+    }
+    out = writer.finish(arena);
+    return {};
+  }
+  std::string text;
+  for (const Kept& kept : collection_->kept) {
+    if (&kept != &*collection_->kept.begin() && !kept.separator.null) text += kept.separator.text;
+    text += kept.value.text;
+    if (text.size() > kMaxText_bytes) {
+      return Status(ErrorCode::limit_exceeded,
+                    "a string can have at most " + std::to_string(kMaxText_bytes) + " bytes");
+    }
+  }
+  out = Datum::of_text(arena.copy(text));
+  return {};
 }
 
 Status Accumulator::add_value(const Datum& value) {
@@ -50,10 +114,16 @@ Status Accumulator::add_value(const Datum& value) {
       const int wanted = aggregate_->kind == AggregateKind::minimum ? -1 : 1;
       if (!best_.null && compare_values(aggregate_->argument->type.id, value, best_) != wanted) return {};
       best_ = value;
-      if (type_class == TypeClass::string) {
+      if (aggregate_->argument->type.has_bytes()) {
         best_text_ = value.text;
         best_.text = best_text_;
       }
+      return {};
+    }
+    case AggregateKind::all_true:
+    case AggregateKind::any_true: {
+      const bool decisive = aggregate_->kind == AggregateKind::any_true;
+      if (best_.null || value.is_true() == decisive) best_ = value;
       return {};
     }
     default:
@@ -61,7 +131,7 @@ Status Accumulator::add_value(const Datum& value) {
   }
 }
 
-Status Accumulator::result(Datum& out) const {
+Status Accumulator::result(Arena& arena, Datum& out) const {
   const bool real = aggregate_->type.id == TypeId::float8;
   switch (aggregate_->kind) {
     case AggregateKind::count_rows:
@@ -71,8 +141,16 @@ Status Accumulator::result(Datum& out) const {
     case AggregateKind::minimum:
     case AggregateKind::maximum:
       out = best_;
-      if (aggregate_->argument->type.is_string()) out.text = best_text_;
+      if (aggregate_->argument->type.has_bytes()) out.text = best_text_;
       return {};
+    case AggregateKind::all_true:
+    case AggregateKind::any_true:
+      out = best_;
+      return {};
+    case AggregateKind::array:
+    case AggregateKind::joined_string:
+      if (collection_ == nullptr) break;
+      return collected(arena, out);
     case AggregateKind::sum:
       if (count_ == 0) break;
       if (real) {

@@ -1,9 +1,10 @@
-// count, sum, min, max and avg over the rows of a SELECT.
+// Aggregates over the rows of a SELECT.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "compute/sql/execute/gathered_memory.h"
@@ -18,11 +19,31 @@ class Accumulator {
   // Takes the context's row into account. The values that DISTINCT has seen are kept in `memory`, of which
   // `budget` has a part. numeric_out_of_range, out_of_memory, and the argument's errors.
   Status add(const EvalContext& context, GatheredMemory& memory, MemoryBudget* budget);
-  // The result. A string borrows from the accumulator.
-  Status result(Datum& out) const;
+  // The result. A string borrows from the accumulator, or lies in the arena.
+  Status result(Arena& arena, Datum& out) const;
 
  private:
+  // A value of array_agg or string_agg, with the values by which it is ordered.
+  struct Kept {
+    Datum value;
+    Datum separator;
+    std::span<const Datum> order;
+  };
+  struct ComesBefore {
+    const Aggregate* aggregate;
+    bool operator()(const Kept& left, const Kept& right) const;
+  };
+  // They are sorted as they come: a sort of many would be one long step.
+  struct Collection {
+    explicit Collection(const Aggregate* aggregate) : kept(ComesBefore{aggregate}) {}
+    std::multiset<Kept, ComesBefore> kept;
+    Arena arena;
+  };
+
   Status add_value(const Datum& value);
+  Status collect(const EvalContext& context, const Datum& value, GatheredMemory& memory,
+                 MemoryBudget* budget);
+  Status collected(Arena& arena, Datum& out) const;
 
   const Aggregate* aggregate_;
   std::int64_t count_ = 0;
@@ -31,6 +52,7 @@ class Accumulator {
   Datum best_;
   std::string best_text_;
   std::unique_ptr<absl::flat_hash_set<std::string>> seen_;  // DISTINCT
+  std::unique_ptr<Collection> collection_;                  // of array_agg and string_agg
 };
 
 }  // namespace namdb::sql

@@ -64,7 +64,8 @@ Status Groups::show(std::size_t group, EvalContext& context) {
   const Group& shown = groups_[group];
   results_.resize(shown.accumulators.size());
   for (std::size_t i = 0; i < results_.size(); ++i) {
-    if (Status status = shown.accumulators[i].result(results_[i]); !status.ok()) return status;
+    if (Status status = shown.accumulators[i].result(*context.arena, results_[i]); !status.ok())
+      return status;
   }
   context.row = nullptr;
   context.values = shown.values;

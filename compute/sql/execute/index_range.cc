@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "compute/sql/execute/column_values.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
@@ -154,18 +155,16 @@ std::optional<txn::IndexRange> range_of(const IndexPath& path, const layout::Ind
   return txn::IndexRange{std::move(*from), std::move(to), path.descending, 0};
 }
 
+using Values = std::vector<std::vector<ColumnValue>>;
+
 reactor::Task<Status> evaluate_all(Run& run, const IndexPath& path, std::span<const Datum> outer,
-                                   std::vector<std::vector<Datum>>& values, Bounds& bounds) {
+                                   Values& values, Bounds& bounds) {
   EvalContext context = run.context();
   context.values = outer;
   Status status;
   for (const std::vector<ExprPtr>& column : path.equal) {
-    std::vector<Datum>& row = values.emplace_back(column.size());
-    for (std::size_t i = 0; i < column.size(); ++i) {
-      if (column[i] != nullptr) status = evaluate(*column[i], context, row[i]);
-      if (status.ok() && run.value_ends_turn()) status = co_await run.take_turn();
-      if (!status.ok()) co_return status;
-    }
+    status = co_await evaluate_values(run, &column, context, &values.emplace_back());
+    if (!status.ok()) co_return status;
   }
   if (path.low != nullptr) status = evaluate(*path.low, context, bounds.low);
   if (status.ok() && path.high != nullptr) status = evaluate(*path.high, context, bounds.high);
@@ -173,19 +172,20 @@ reactor::Task<Status> evaluate_all(Run& run, const IndexPath& path, std::span<co
 }
 
 // False when no row has the values.
-bool append_values(const IndexPath& path, const std::vector<std::vector<Datum>>& values, std::size_t choice,
+bool append_values(const IndexPath& path, const Values& values, std::size_t choice,
                    layout::IndexPrefix& prefix) {
   const layout::IndexShape& shape = path.index->shape;
-  for (std::size_t i = 0; i < path.equal.size(); ++i) {
-    const std::size_t at = path.equal[i].size() == 1 ? 0 : choice;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].empty()) return false;
+    const ColumnValue& value = values[i][values[i].size() == 1 ? 0 : choice];
     const layout::Column& column = shape.schema().columns()[shape.parts()[i].column];
-    if (path.equal[i][at] == nullptr) {
+    if (value.wants_null) {
       if (column.not_null) return false;
       prefix.null();
       continue;
     }
-    if (values[i][at].null) return false;
-    const Floor floor = floor_of(column, path.equal[i][at]->type, values[i][at]);
+    if (value.value.null) return false;
+    const Floor floor = floor_of(column, value.type, value.value);
     if (!floor.exact) return false;
     append(prefix, column, floor);
   }
@@ -197,14 +197,14 @@ bool append_values(const IndexPath& path, const std::vector<std::vector<Datum>>&
 reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::span<const Datum> outer,
                                       std::vector<txn::IndexRange>& ranges) {
   // Evaluates all values first: each expression may end in an error.
-  std::vector<std::vector<Datum>> values;
+  Values values;
   Bounds bounds;
   Status status = co_await evaluate_all(run, path, outer, values, bounds);
   if (!status.ok()) co_return status;
   if ((path.low != nullptr && bounds.low.null) || (path.high != nullptr && bounds.high.null))
     co_return Status();
   std::size_t choices = 1;
-  for (const std::vector<ExprPtr>& column : path.equal) choices = std::max(choices, column.size());
+  for (const std::vector<ColumnValue>& column : values) choices = std::max(choices, column.size());
   // Sorted as they come, since a sort of many would be one long step.
   const auto comes_before = [](const txn::IndexRange& left, const txn::IndexRange& right) {
     return left.low < right.low;

@@ -85,6 +85,8 @@ reactor::Task<Status> JoinFeed::find_rows(Run& run, Level* level) {
       co_return co_await find_by_key(run, level);
     case JoinMethod::by_index:
       co_return co_await find_by_index(run, level);
+    case JoinMethod::by_function:
+      co_return Status();
     default:
       break;
   }
@@ -170,6 +172,11 @@ Status JoinFeed::begin_matches(Run& run, Level& level) const {
     if (Status status = join_key(level.joined.outer_keys, context, key, null); !status.ok()) return status;
     if (!null) level.next_row = level.table.first(key);
   }
+  if (level.function != nullptr) {
+    EvalContext context = run.context();
+    context.values = level.input[level.position];
+    if (Status status = level.function->begin(context); !status.ok()) return status;
+  }
   level.begun = true;
   return {};
 }
@@ -181,6 +188,15 @@ bool JoinFeed::next_match(Run& run, Level& level, std::span<Datum> row) {
     const std::span<const Datum> values = level.table.values(level.next_row);
     for (std::size_t i = 0; i < reads.size(); ++i) row[reads[i].slot] = values[i];
     level.next_row = level.table.next(level.next_row);
+    return true;
+  }
+  if (level.function != nullptr) {
+    if (!level.function->next(level.function_row)) return false;
+    for (const JoinedSource::Read& read : reads) {
+      Datum value = level.function_row[read.column];
+      if (!value.null) value.text = level.arena.copy(value.text);
+      row[read.slot] = value;
+    }
     return true;
   }
   const std::vector<txn::RowId>& found = level.found[level.position];

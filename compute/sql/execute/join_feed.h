@@ -32,12 +32,18 @@ class JoinFeed final : public RowFeed {
 
   struct Level {
     Level(const JoinedSource& joined_source, std::size_t slots)
-        : joined(joined_source), feed(joined_source.source), table(joined_source, slots) {}
+        : joined(joined_source), feed(joined_source.source), table(joined_source, slots) {
+      if (joined.method != JoinMethod::by_function) return;
+      function = std::make_unique<SetFunctionRows>(*joined.source.function);
+      function_row.resize(joined.source.function->columns.size());
+    }
 
     const JoinedSource& joined;
     SourceFeed feed;      // of the first table
     JoinTableRows table;  // JoinMethod::hash and all
     bool table_is_read = false;
+    std::unique_ptr<SetFunctionRows> function;  // by_function: the rows for the input's next row
+    std::vector<Datum> function_row;
     std::vector<Row> input;  // of the tables before, and which of them is next
     std::size_t position = 0;
     std::vector<std::vector<txn::RowId>> found;  // by_key, by_index: for each row of the input

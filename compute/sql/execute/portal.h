@@ -67,6 +67,7 @@ struct Portal {
   std::shared_ptr<PreparedStatement> prepared;
   std::shared_ptr<const Plan> plan;  // the plan whose parameter types `parameters` has
   std::string storage;               // what the parameters' strings borrow from
+  Arena arrays;                      // the parameters that are arrays
   std::vector<Datum> parameters;
   std::vector<std::int16_t> result_formats;
   std::size_t size_bytes = 0;  // of its parameters, as counted for the session's limit
@@ -74,7 +75,7 @@ struct Portal {
 
   // State of a suspended execution.
   std::unique_ptr<SelectCursor> cursor;
-  SubqueryResults subqueries;  // of the execution
+  StatementState state;  // of the execution
   std::unique_ptr<RowBuffer> buffered;
   Completion buffered_completion;
   bool finished = false;
@@ -82,11 +83,12 @@ struct Portal {
   void reset() {
     valid = false;
     cursor.reset();
-    subqueries.clear();
+    state.clear();
     buffered.reset();
     finished = false;
     prepared.reset();
     plan.reset();
+    arrays.reset();
     if (memory.bytes() == 0) return;
     storage = std::string();
     memory.release();

@@ -18,6 +18,7 @@ reactor::Task<Status> QueryFeed::load(Run& run, std::uint64_t /*expected*/) {
   shown_.clear();
   portion_->clear();
   if (table_.query == nullptr) co_return co_await load_values(run);
+  if (table_.working != nullptr) co_return co_await load_round(run);
   co_return co_await load_queries(run);
 }
 
@@ -73,6 +74,39 @@ reactor::Task<Status> QueryFeed::load_queries(Run& run) {
     query_.reset();
     exhausted_ = in_right_ || table_.right == nullptr || !is_union();
     in_right_ = true;
+  }
+  co_return Status();
+}
+
+Status QueryFeed::keep_for_round(Run& run, std::span<const Datum> row) {
+  std::size_t bytes = sizeof(row) + row.size_bytes();
+  for (const Datum& value : row) bytes += value.text.size();
+  if (Status status = memory_.add(run.client_memory, bytes); !status.ok()) return status;
+  run.work.charge_bytes(bytes);
+  next_working_->add(row);
+  return {};
+}
+
+reactor::Task<Status> QueryFeed::load_round(Run& run) {
+  while (shown_.empty() && !exhausted_) {
+    if (in_right_) run.state.working[table_.working.get()] = working_.get();
+    Status status = co_await load_portion(run, in_right_ ? table_.right.get() : table_.query.get());
+    if (!status.ok()) co_return status;
+    const bool ended = query_->done() || portion_->size() < kPortionRows;
+    if (next_working_ == nullptr) next_working_ = std::make_unique<WorkingRows>();
+    for (std::size_t i = 0; i < portion_->size(); ++i) {
+      bool selected = true;
+      status = selects(run, (*portion_)[i], selected);
+      if (status.ok() && selected) status = keep_for_round(run, (*portion_)[i]);
+      if (!status.ok()) co_return status;
+      if (selected) shown_.push_back((*portion_)[i]);
+    }
+    if (!ended) continue;
+    // The next round reads the rows of this one.
+    query_.reset();
+    in_right_ = true;
+    working_ = std::exchange(next_working_, nullptr);
+    exhausted_ = working_->rows.empty();
   }
   co_return Status();
 }

@@ -12,6 +12,7 @@
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/gathered_rows.h"
 #include "compute/sql/execute/row_feed.h"
+#include "compute/sql/expression/statement_state.h"
 #include "compute/sql/plan/plan.h"
 
 namespace namdb::sql {
@@ -34,6 +35,9 @@ class QueryFeed final : public RowFeed {
   reactor::Task<Status> load_queries(Run& run);
   // INTERSECT and EXCEPT: counts the rows of the right query.
   reactor::Task<Status> count_right(Run& run);
+  // WITH RECURSIVE: the next rows of a round, which are kept for the one after it.
+  reactor::Task<Status> load_round(Run& run);
+  Status keep_for_round(Run& run, std::span<const Datum> row);
   // Whether the operation gives that row of the left query, or of either for UNION.
   Status selects(Run& run, std::span<const Datum> row, bool& selected);
   std::string bytes_of(std::span<const Datum> row) const;
@@ -52,6 +56,9 @@ class QueryFeed final : public RowFeed {
   absl::flat_hash_map<std::string, std::uint64_t> right_;
   bool right_is_counted_ = false;
   absl::flat_hash_set<std::string> given_;
+  // WITH RECURSIVE: the rows of the round before, and of the one that runs.
+  std::unique_ptr<WorkingRows> working_;
+  std::unique_ptr<WorkingRows> next_working_;
   GatheredMemory memory_;
 };
 

@@ -47,6 +47,11 @@ void Interrupt::add_pause(std::uint64_t since_ns) {
 
 reactor::Task<Status> Run::take_turn() {
   const Expr* const call = work.waiting_call();
+  if (work.waits_for_catalog()) {
+    Status status = co_await read_catalog();
+    work.begin_turn();
+    co_return status;
+  }
   if (call == nullptr) {
     co_await engine.executor().yield();
     work.begin_turn();
@@ -59,6 +64,14 @@ reactor::Task<Status> Run::take_turn() {
   co_return interrupt.check();
 }
 
+reactor::Task<Status> Run::read_catalog() {
+  if (state.catalog != nullptr) co_return Status();
+  Result<std::vector<storage::TableRef>> tables = co_await engine.tables();
+  if (!tables.ok()) co_return tables.status();
+  state.catalog = std::make_shared<const Catalog>(std::move(*tables));
+  co_return Status();
+}
+
 reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
   const std::vector<Datum> arguments = work.waiting_arguments();
   const std::size_t tests = has_test(*expr) ? 1 : 0;
@@ -67,11 +80,11 @@ reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
   const std::span<const Datum> read = std::span<const Datum>(arguments).subspan(tests);
   Status status = co_await waiting.run_subquery(this, expr, read, rows.get());
   Datum value;
-  if (status.ok()) status = subquery_value(*expr, test, *rows, value);
+  if (status.ok()) status = subquery_value(*expr, test, *rows, arena, value);
   if (!status.ok()) co_return status;
   if (!value.null) value.text = arena.copy(value.text);
   // Other rows have the same.
-  if (read.empty()) subqueries.add(*expr->subquery, std::move(rows));
+  if (read.empty()) state.subqueries.add(*expr->subquery, std::move(rows));
   co_return value;
 }
 
@@ -92,6 +105,11 @@ reactor::Task<Result<Datum>> Run::call_waiting() {
     }
     case Waiting::sequence: {
       auto value = co_await waiting.sequence_function(function.name, arguments);
+      if (value.ok() && !value->null) value->text = arena.copy(value->text);
+      co_return value;
+    }
+    case Waiting::setting: {
+      auto value = co_await waiting.setting_function(function.name, arguments, &sink);
       if (value.ok() && !value->null) value->text = arena.copy(value->text);
       co_return value;
     }

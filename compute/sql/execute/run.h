@@ -18,7 +18,7 @@
 #include "compute/sql/execute/query.h"
 #include "compute/sql/execute/result_sink.h"
 #include "compute/sql/expression/expression.h"
-#include "compute/sql/expression/subquery.h"
+#include "compute/sql/expression/statement_state.h"
 #include "compute/sql/plan/plan.h"
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/system/statistics.h"
@@ -79,6 +79,11 @@ class WaitingFunctions {
   // nextval() and its like.
   virtual reactor::Task<Result<Datum>> sequence_function(std::string_view name,
                                                          std::span<const Datum> arguments) = 0;
+  // current_setting() and set_config(); changes are reported to `sink`. A string of the value lives until the
+  // next call.
+  virtual reactor::Task<Result<Datum>> setting_function(std::string_view name,
+                                                        std::span<const Datum> arguments,
+                                                        ResultSink* sink) = 0;
 };
 
 // Buffers that all CALLs of a session reuse.
@@ -102,7 +107,7 @@ struct Run {
   MemoryBudget* client_memory;  // null: none
   ErrorFields& error;           // of the error that it ends in
   WaitingFunctions& waiting;
-  SubqueryResults& subqueries;                               // of the statement
+  StatementState& state;                                     // of the statement
   std::unique_ptr<Query> (*start_query)(const SelectPlan&);  // of a query within the statement
   std::span<const Datum> outer = {};                         // in a subquery: of the rows around it
   std::uint64_t affected = 0;                                // rows returned or changed
@@ -137,9 +142,11 @@ struct Run {
   Run nested(ResultSink& rows, Arena& own_arena, Work& own_work, std::span<const Datum> own_outer) const {
     return Run{engine,    transaction, parameters,   facts,    statistics,    interrupt,
                own_arena, own_work,    call_scratch, rows,     client_memory, error,
-               waiting,   subqueries,  start_query,  own_outer};
+               waiting,   state,       start_query,  own_outer};
   }
 
+  // Reads the catalog for the statement, unless it is there.
+  reactor::Task<Status> read_catalog();
   reactor::Task<Result<Datum>> call_waiting();
   reactor::Task<Result<Datum>> value_of_subquery(const Expr* expr);
   reactor::Task<Status> let_pass(double seconds);
@@ -151,7 +158,7 @@ struct Run {
     context.facts = &facts;
     context.random = &engine.executor().random();
     context.outer = outer;
-    context.subqueries = &subqueries;
+    context.state = &state;
     return context;
   }
 };

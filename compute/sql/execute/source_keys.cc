@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/layout/key.h"
+#include "compute/sql/execute/column_values.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
@@ -43,26 +44,23 @@ reactor::Task<Status> evaluate_keys(Run& run, const Source& source, std::span<co
   const layout::Schema& schema = source.table->schema;
   keys.key_bytes = schema.key_bytes();
   // Evaluates all values first: each expression may end in an error.
-  std::vector<std::vector<Datum>> values(source.key.size());
+  std::vector<std::vector<ColumnValue>> values(source.key.size());
   std::size_t count = 1;
+  bool none = false;
   Status status;
   for (std::size_t i = 0; i < source.key.size(); ++i) {
-    for (const ExprPtr& expr : source.key[i]) {
-      Datum value;
-      status = evaluate(*expr, context, value);
-      if (status.ok() && run.value_ends_turn()) status = co_await run.take_turn();
-      if (!status.ok()) co_return status;
-      values[i].push_back(value);
-    }
+    status = co_await evaluate_values(run, &source.key[i], context, &values[i]);
+    if (!status.ok()) co_return status;
     count = std::max(count, values[i].size());
+    none = none || values[i].empty();
   }
+  if (none) co_return Status();
   for (std::size_t row = 0; row < count; ++row) {
     layout::Key key(schema);
     bool possible = true;
     for (std::size_t i = 0; i < values.size() && possible; ++i) {
-      const std::size_t choice = values[i].size() == 1 ? 0 : row;
-      possible =
-          add_to_key(key, schema.columns()[schema.key()[i]], source.key[i][choice]->type, values[i][choice]);
+      const ColumnValue& value = values[i][values[i].size() == 1 ? 0 : row];
+      possible = add_to_key(key, schema.columns()[schema.key()[i]], value.type, value.value);
     }
     if (possible) keys.add(key.bytes());
     if (run.value_ends_turn()) status = co_await run.take_turn();

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "compute/sql/expression/function.h"
+#include "compute/sql/value/cast.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
@@ -22,7 +23,7 @@ bool all_of_tree(const Expr& expr, const Predicate& predicate) {
 ExprPtr make_constant(Type type, const Datum& value) {
   ExprPtr expr = make_expr(ExprKind::constant, type);
   expr->value = value;
-  if (!value.null && (type.is_string() || type.id == TypeId::unknown)) {
+  if (!value.null && type.has_bytes()) {
     expr->storage = value.text;
     expr->value.text = expr->storage;
   }
@@ -56,8 +57,7 @@ bool same(const Expr& left, const Expr& right) {
   if (left.kind == ExprKind::constant) {
     if (left.value.null || right.value.null) return left.value.null == right.value.null;
     if (left.storage != right.storage) return false;
-    const bool is_text = left.type.is_string() || left.type.id == TypeId::unknown;
-    if (!is_text &&
+    if (!left.type.has_bytes() &&
         (left.value.scale != right.value.scale || compare_values(left.type.id, left.value, right.value) != 0))
       return false;
   }
@@ -94,10 +94,12 @@ bool is_row_independent(const Expr& expr) {
 }
 
 bool is_constant(const Expr& expr) {
-  // Functions may depend on the session; the few that do not are not folded either.
+  // Functions may depend on the session, and casts on the catalog; the few that do not are not folded either.
   return all_of_tree(expr, [](const Expr& e) {
-    return e.kind != ExprKind::column && e.kind != ExprKind::aggregate && e.kind != ExprKind::parameter &&
-           e.kind != ExprKind::outer && e.kind != ExprKind::function && e.subquery == nullptr;
+    const bool reads_catalog = e.kind == ExprKind::cast && needs_catalog(e.args[0]->type.id, e.type.id);
+    return !reads_catalog && e.kind != ExprKind::column && e.kind != ExprKind::aggregate &&
+           e.kind != ExprKind::parameter && e.kind != ExprKind::outer && e.kind != ExprKind::function &&
+           e.subquery == nullptr;
   });
 }
 
@@ -174,6 +176,7 @@ Status evaluate(const Expr& expr, const EvalContext& context, Datum& out) {
     case ExprKind::scalar_subquery:
     case ExprKind::any_of_subquery:
     case ExprKind::all_of_subquery:
+    case ExprKind::array_subquery:
       return detail::evaluate_subquery(expr, context, out);
     default:
       return detail::evaluate_operator(expr, context, out);

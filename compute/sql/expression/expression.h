@@ -20,7 +20,7 @@
 namespace namdb::sql {
 
 class SessionDirectory;
-class SubqueryResults;
+struct StatementState;
 struct Subquery;  // of the plan
 
 // The wall clock: µs since 2000-01-01. Without one, the time is always 0.
@@ -49,7 +49,7 @@ struct EvalContext {
   std::span<const Datum> values;
   std::span<const Datum> aggregates;
   std::span<const Datum> outer;  // in a subquery: the values that it reads of the rows around it
-  const SubqueryResults* subqueries = nullptr;
+  const StatementState* state = nullptr;
   Arena* arena = nullptr;
   Work* work = nullptr;
   const SessionFacts* facts = nullptr;
@@ -77,15 +77,22 @@ enum class ExprKind : std::uint8_t {
   null_if,
   greatest,
   least,
-  cast,      // explicit_cast
-  concat,    // ||
-  like,      // op: ' ' or '!' (NOT LIKE)
-  function,  // function
+  cast,          // explicit_cast
+  concat,        // ||
+  like,          // op: ' ' or '!' (NOT LIKE)
+  function,      // function
+  regex,         // op: ~ or ! (does not match); * and # are the same without regard to case
+  array,         // its elements
+  subscript,     // args[0][args[1]]
+  array_concat,  // ||, of arrays and elements
+  any_of_array,  // args[0] op ANY (args[1])
+  all_of_array,
   // subquery; the arguments are the values of the rows around it that it reads
   exists,
   scalar_subquery,
   any_of_subquery,  // args[0] op ANY (subquery)
   all_of_subquery,
+  array_subquery,  // ARRAY (subquery)
 };
 
 struct Function;
@@ -144,6 +151,10 @@ namespace detail {
 Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out);
 // The same of a subquery.
 Status evaluate_subquery(const Expr& expr, const EvalContext& context, Datum& out);
+// The same of LIKE and of regular expressions.
+Status evaluate_pattern(const Expr& expr, const EvalContext& context, Datum& out);
+// The same of an operator of arrays.
+Status evaluate_array(const Expr& expr, const EvalContext& context, Datum& out);
 }  // namespace detail
 
 // The value of a column of the context's row.

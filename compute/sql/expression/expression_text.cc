@@ -86,6 +86,28 @@ class Writer {
         return call("GREATEST", expr);
       case ExprKind::least:
         return call("LEAST", expr);
+      case ExprKind::regex:
+        return joined(expr, expr.op == '~' ? "~" : expr.op == '!' ? "!~" : expr.op == '*' ? "~*" : "!~*");
+      case ExprKind::array:
+        text_ += "ARRAY[";
+        list(expr, 0, ", ");
+        text_ += "]";
+        return;
+      case ExprKind::subscript:
+        write(*expr.args[0]);
+        text_ += "[";
+        write(*expr.args[1]);
+        text_ += "]";
+        return;
+      case ExprKind::array_concat:
+        return joined(expr, "||");
+      case ExprKind::any_of_array:
+        return of_array(expr, " ANY (");
+      case ExprKind::all_of_array:
+        return of_array(expr, " ALL (");
+      case ExprKind::array_subquery:
+        text_ += "ARRAY(subquery)";
+        return;
       case ExprKind::function:
         return call(expr.function->name, expr);
       case ExprKind::aggregate:
@@ -122,6 +144,12 @@ class Writer {
     text_ += before;
     write(*expr.args[0]);
     text_ += after;
+  }
+
+  void of_array(const Expr& expr, std::string_view quantifier) {
+    around("(", expr, " " + std::string(operator_text(expr.op)) + std::string(quantifier));
+    write(*expr.args[1]);
+    text_ += "))";
   }
 
   void list(const Expr& expr, std::size_t from, std::string_view separator) {

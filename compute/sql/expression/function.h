@@ -19,7 +19,7 @@ enum class Volatility : std::uint8_t { stable, is_volatile };
 
 // Functions that wait for others are not called by expressions: the expression pauses (work.h), and the
 // coroutine that runs the statement calls them (WaitingFunctions, compute/sql/execute/run.h).
-enum class Waiting : std::uint8_t { no, sleep, transaction_id, transaction_outcome, sequence };
+enum class Waiting : std::uint8_t { no, sleep, transaction_id, transaction_outcome, sequence, setting };
 
 struct Function {
   using Call = Status (*)(const EvalContext& context, std::span<const Datum> arguments, Datum& out);
@@ -27,11 +27,13 @@ struct Function {
   std::string_view name;
   std::vector<TypeId> parameters;
   TypeId result;
-  // Not called when an argument is NULL: the result is NULL then (all functions are strict).
+  // Not called when an argument is NULL: the result is NULL then, unless `nulls` says otherwise.
   Call call;
   // Calls of volatile functions are neither folded nor compared with keys.
   Volatility volatility = Volatility::stable;
   Waiting waiting = Waiting::no;  // otherwise there is no `call`
+  bool reads_catalog = false;     // StatementState::catalog is there when it is called
+  bool nulls = false;             // it is called with NULLs, too
 
   bool supported() const { return call != nullptr || waiting != Waiting::no; }
 };

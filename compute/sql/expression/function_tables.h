@@ -1,4 +1,5 @@
-// The tables of scalar functions: functions of numbers, of strings, and of the session and server.
+// The tables of scalar functions: functions of numbers, of strings, of the session and server, of arrays, and
+// of the catalog.
 #pragma once
 
 #include <span>
@@ -11,5 +12,7 @@ namespace namdb::sql {
 std::span<const Function> numeric_functions();
 std::span<const Function> text_functions();
 std::span<const Function> session_functions();
+std::span<const Function> array_functions();
+std::span<const Function> catalog_functions();
 
 }  // namespace namdb::sql

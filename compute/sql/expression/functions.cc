@@ -10,6 +10,7 @@ std::string_view canonical(std::string_view name) {
   if (name == "ceiling") return "ceil";
   if (name == "character_length") return "char_length";
   if (name == "substr") return "substring";
+  if (name == "not_like_escape") return "like_escape";
   if (name == "transaction_timestamp") return "now";
   if (name == "session_user" || name == "user" || name == "current_role") return "current_user";
   if (name == "current_catalog") return "current_database";
@@ -21,7 +22,8 @@ std::string_view canonical(std::string_view name) {
 std::vector<const Function*> functions_named(std::string_view name) {
   const std::string_view wanted = canonical(name);
   std::vector<const Function*> found;
-  for (const auto table : {numeric_functions(), text_functions(), session_functions()}) {
+  for (const auto table :
+       {numeric_functions(), text_functions(), session_functions(), array_functions(), catalog_functions()}) {
     for (const Function& function : table) {
       if (function.name == wanted) found.push_back(&function);
     }

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "compute/sql/expression/catalog_cast.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function.h"
-#include "compute/sql/expression/like.h"
+#include "compute/sql/expression/statement_state.h"
+#include "compute/sql/value/array.h"
 #include "compute/sql/value/cast.h"
 #include "compute/sql/value/characters.h"
 
@@ -250,25 +252,6 @@ Status boolean_test(const Expr& expr, const EvalContext& context, Datum& out) {
   return {};
 }
 
-Status like_expr(const Expr& expr, const EvalContext& context, Datum& out) {
-  Datum text;
-  Datum pattern;
-  if (Status status = evaluate(*expr.args[0], context, text); !status.ok()) return status;
-  if (Status status = evaluate(*expr.args[1], context, pattern); !status.ok()) return status;
-  out.null = text.null || pattern.null;
-  if (out.null) return {};
-  LikePosition at;
-  if (const Work::Memory* before = context.work->find(expr))
-    at = {before->position[0], before->position[1], before->position[2], before->position[3]};
-  bool matches = false;
-  Status status = match_like(text.text, pattern.text, *context.work, at, matches);
-  if (context.work->paused())
-    context.work->remember(expr, {false, {}, {at.text, at.pattern, at.retry_pattern, at.retry_text}});
-  if (!status.ok()) return status;
-  out = Datum::of_boolean(matches == (expr.op == ' '));
-  return {};
-}
-
 Status concat(const Expr& expr, const EvalContext& context, Datum& out) {
   Datum left;
   Datum right;
@@ -299,8 +282,10 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
     any_null = any_null || values[i].null;
     context.work->charge_bytes(values[i].text.size());
   }
-  out.null = any_null;
-  if (any_null) return {};
+  out.null = any_null && !expr.function->nulls;
+  if (out.null) return {};
+  if (expr.function->reads_catalog && (context.state == nullptr || context.state->catalog == nullptr))
+    return context.work->wait_for_catalog();
   if (expr.function->waiting != Waiting::no) {
     context.work->wait_for(expr,
                            {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(expr.args.size())});
@@ -309,6 +294,22 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
                   "function " + std::string(expr.function->name) + " cannot be called here");
   }
   return expr.function->call(context, std::span(values.data(), expr.args.size()), out);
+}
+
+Status cast(const Expr& expr, const EvalContext& context, Datum& out) {
+  if (Status status = evaluate(*expr.args[0], context, out); !status.ok() || out.null) return status;
+  const Datum in = out;
+  const TypeId from = expr.args[0]->type.id;
+  context.work->charge_bytes(in.text.size());
+  if (needs_catalog(from, expr.type.id)) {
+    if (context.state == nullptr || context.state->catalog == nullptr)
+      return context.work->wait_for_catalog();
+    return cast_to_catalog_object(in, from, expr.type.id, *context.state->catalog, *context.arena, out);
+  }
+  const std::int64_t now_us = context.facts == nullptr ? 0 : context.facts->now_us;
+  Status status = cast_value(in, from, expr.type, expr.explicit_cast, now_us, *context.arena, out);
+  context.work->charge_bytes(out.text.size());  // char(n) may have far more blanks than it was given
+  return status;
 }
 
 }  // namespace
@@ -346,6 +347,21 @@ int compare_values(TypeId type, const Datum& left, const Datum& right) {
       const int order = (padded ? without_trailing_blanks(left.text) : left.text)
                             .compare(padded ? without_trailing_blanks(right.text) : right.text);
       return order < 0 ? -1 : order > 0 ? 1 : 0;
+    }
+    case TypeClass::array: {
+      ArrayReader left_reader(type, left);
+      ArrayReader right_reader(type, right);
+      Datum a;
+      Datum b;
+      while (true) {
+        const bool left_has = left_reader.next(a);
+        const bool right_has = right_reader.next(b);
+        if (!left_has || !right_has) return static_cast<int>(left_has) - static_cast<int>(right_has);
+        // NULLs are equal among themselves, and greater than values.
+        if (a.null != b.null) return a.null ? 1 : -1;
+        if (a.null) continue;
+        if (const int order = compare_values(element_type(type), a, b); order != 0) return order;
+      }
     }
     default:
       return left.integer < right.integer ? -1 : left.integer > right.integer ? 1 : 0;
@@ -400,20 +416,19 @@ Status apply_operator(const Expr& expr, const EvalContext& context, Datum& out) 
       return greatest(expr, context, 1, out);
     case ExprKind::least:
       return greatest(expr, context, -1, out);
-    case ExprKind::cast: {
-      if (Status status = evaluate(*expr.args[0], context, out); !status.ok() || out.null) return status;
-      const Datum in = out;
-      context.work->charge_bytes(in.text.size());
-      const std::int64_t now_us = context.facts == nullptr ? 0 : context.facts->now_us;
-      Status status =
-          cast_value(in, expr.args[0]->type.id, expr.type, expr.explicit_cast, now_us, *context.arena, out);
-      context.work->charge_bytes(out.text.size());  // char(n) may have far more blanks than it was given
-      return status;
-    }
+    case ExprKind::cast:
+      return cast(expr, context, out);
+    case ExprKind::like:
+    case ExprKind::regex:
+      return detail::evaluate_pattern(expr, context, out);
+    case ExprKind::array:
+    case ExprKind::subscript:
+    case ExprKind::array_concat:
+    case ExprKind::any_of_array:
+    case ExprKind::all_of_array:
+      return detail::evaluate_array(expr, context, out);
     case ExprKind::concat:
       return concat(expr, context, out);
-    case ExprKind::like:
-      return like_expr(expr, context, out);
     case ExprKind::function:
       return call_function(expr, context, out);
     case ExprKind::constant:
@@ -425,6 +440,7 @@ Status apply_operator(const Expr& expr, const EvalContext& context, Datum& out) 
     case ExprKind::scalar_subquery:
     case ExprKind::any_of_subquery:
     case ExprKind::all_of_subquery:
+    case ExprKind::array_subquery:
       break;
   }
   return Status(ErrorCode::internal, "an expression of an unknown kind");

@@ -1,7 +1,6 @@
 #include "compute/sql/expression/subquery.h"
 
-#include <utility>
-
+#include "compute/sql/value/array.h"
 #include "compute/sql/value/equal_bytes.h"
 
 namespace namdb::sql {
@@ -44,7 +43,8 @@ bool tests_equality(const Expr& subquery) {
          (subquery.kind == ExprKind::all_of_subquery && subquery.op == '!');
 }
 
-Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRows& rows, Datum& out) {
+Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRows& rows, Arena& arena,
+                      Datum& out) {
   switch (subquery.kind) {
     case ExprKind::exists:
       out = Datum::of_boolean(rows.rows != 0);
@@ -56,6 +56,15 @@ Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRow
       }
       out = rows.rows == 0 ? Datum() : rows.values[0];
       return {};
+    case ExprKind::array_subquery: {
+      ArrayWriter writer(subquery.type.id);
+      for (const Datum& value : rows.values) {
+        writer.add(value);
+        if (Status status = check_array_bytes(writer.bytes()); !status.ok()) return status;
+      }
+      out = writer.finish(arena);
+      return {};
+    }
     default:
       break;
   }
@@ -64,31 +73,5 @@ Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRow
                                  : compare_with_each(subquery, test, rows);
   return {};
 }
-
-namespace detail {
-
-Status evaluate_subquery(const Expr& expr, const EvalContext& context, Datum& out) {
-  if (const Work::Memory* const memory = context.work->find(expr); memory != nullptr && memory->finished) {
-    out = memory->value;
-    return {};
-  }
-  std::vector<Datum> arguments(expr.args.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (Status status = evaluate(*expr.args[i], context, arguments[i]); !status.ok()) return status;
-  }
-  const Datum test = has_test(expr) ? arguments[0] : Datum();
-  const bool repeats = arguments.size() > (has_test(expr) ? 1U : 0U);
-  const SubqueryRows* const rows =
-      repeats || context.subqueries == nullptr ? nullptr : context.subqueries->find(*expr.subquery);
-  if (rows != nullptr) {
-    context.work->charge(Work::kOperator_units + rows->values.size());
-    return subquery_value(expr, test, *rows, out);
-  }
-  context.work->wait_for(expr, std::move(arguments));
-  // The statement's error where no coroutine can run it.
-  return Status(ErrorCode::feature_not_supported, "a subquery is not supported in this place");
-}
-
-}  // namespace detail
 
 }  // namespace namdb::sql

@@ -53,7 +53,8 @@ bool has_test(const Expr& subquery);
 bool tests_equality(const Expr& subquery);
 
 // The value of the expression, given the subquery's rows. `test`: the first argument of a comparison.
-// cardinality_violation.
-Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRows& rows, Datum& out);
+// cardinality_violation; limit_exceeded: an array would be too long.
+Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRows& rows, Arena& arena,
+                      Datum& out);
 
 }  // namespace namdb::sql

@@ -1,12 +1,14 @@
 // Functions of strings.
 #include <algorithm>
 #include <bitset>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function_tables.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 namespace {
@@ -132,6 +134,137 @@ Status substring_from_for(Context, Arguments a, Datum& out) {
   return substring(a[0].text, a[1].integer, a[2].integer, out);
 }
 
+// A pattern of LIKE whose escape character is another one than the backslash, with backslashes.
+Status like_escape(Context context, Arguments a, Datum& out) {
+  const std::string_view escape = a[1].text;
+  if (character_count(escape) > 1)
+    return Status(ErrorCode::invalid_escape_sequence, "invalid escape string",
+                  "Escape string must be empty or one character.");
+  std::string pattern;
+  for (std::string_view rest = a[0].text; !rest.empty();) {
+    if (!escape.empty() && rest.starts_with(escape)) {
+      rest.remove_prefix(escape.size());
+      pattern += '\\';
+      if (rest.empty()) break;
+      const std::size_t bytes = character_bytes(rest);
+      pattern += rest.substr(0, bytes);
+      rest.remove_prefix(bytes);
+      continue;
+    }
+    if (rest.front() == '\\') pattern += '\\';
+    pattern += rest.front();
+    rest.remove_prefix(1);
+  }
+  out = Datum::of_text(context.arena->copy(pattern));
+  return {};
+}
+
+Status strpos(Context, Arguments a, Datum& out) {
+  const std::size_t at = a[0].text.find(a[1].text);
+  out = Datum::of_integer(at == std::string_view::npos
+                              ? 0
+                              : static_cast<std::int64_t>(character_count(a[0].text.substr(0, at))) + 1);
+  return {};
+}
+
+Status starts_with(Context, Arguments a, Datum& out) {
+  out = Datum::of_boolean(a[0].text.starts_with(a[1].text));
+  return {};
+}
+
+// So many characters of the beginning, or all but so many of the end.
+Status left(Context, Arguments a, Datum& out) {
+  const auto count = static_cast<std::int64_t>(character_count(a[0].text));
+  const std::int64_t length =
+      a[1].integer >= 0 ? a[1].integer : std::max<std::int64_t>(count + a[1].integer, 0);
+  return substring(a[0].text, 1, length, out);
+}
+
+Status right(Context, Arguments a, Datum& out) {
+  const auto count = static_cast<std::int64_t>(character_count(a[0].text));
+  const std::int64_t length =
+      a[1].integer >= 0 ? std::min(a[1].integer, count) : std::max<std::int64_t>(count + a[1].integer, 0);
+  return substring(a[0].text, count - length + 1, length, out);
+}
+
+Status replace(Context context, Arguments a, Datum& out) {
+  const std::string_view from = a[1].text;
+  if (from.empty()) {
+    out = a[0];
+    return {};
+  }
+  std::string text;
+  std::string_view rest = a[0].text;
+  while (true) {
+    const std::size_t at = std::min(rest.find(from), rest.size());
+    text += rest.substr(0, at);
+    if (at == rest.size()) break;
+    text += a[2].text;
+    rest.remove_prefix(at + from.size());
+    if (text.size() > kMaxText_bytes) {
+      return Status(ErrorCode::limit_exceeded,
+                    "a string can have at most " + std::to_string(kMaxText_bytes) + " bytes");
+    }
+  }
+  context.work->charge_bytes(text.size());
+  out = Datum::of_text(context.arena->copy(text));
+  return {};
+}
+
+// The part between separators, counted from 1; from the end for negative numbers.
+Status split_part(Context, Arguments a, Datum& out) {
+  if (a[2].integer == 0) return Status(ErrorCode::invalid_parameter_value, "field position must not be zero");
+  std::vector<std::string_view> parts;
+  std::string_view rest = a[0].text;
+  while (!a[1].text.empty()) {
+    const std::size_t at = rest.find(a[1].text);
+    if (at == std::string_view::npos) break;
+    parts.push_back(rest.substr(0, at));
+    rest.remove_prefix(at + a[1].text.size());
+  }
+  parts.push_back(rest);
+  const auto count = static_cast<std::int64_t>(parts.size());
+  const std::int64_t position = a[2].integer > 0 ? a[2].integer - 1 : count + a[2].integer;
+  const bool exists = position >= 0 && position < count;
+  out = Datum::of_text(exists ? parts[static_cast<std::size_t>(position)] : std::string_view());
+  return {};
+}
+
+template <TypeId kType>
+Status number_to_json(Context context, Arguments a, Datum& out) {
+  std::string text;
+  append_text(text, {kType}, a[0]);
+  out = Datum::of_text(context.arena->copy(text));
+  return {};
+}
+
+Status boolean_to_json(Context, Arguments a, Datum& out) {
+  out = Datum::of_text(a[0].is_true() ? "true" : "false");
+  return {};
+}
+
+Status text_to_json(Context context, Arguments a, Datum& out) {
+  std::string text = "\"";
+  for (const char c : a[0].text) {
+    constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
+    constexpr std::string_view kLetters = "\"\\bfnrt";
+    const std::size_t at = kEscaped.find(c);
+    if (at != std::string_view::npos) {
+      text += '\\';
+      text += kLetters[at];
+    } else if (static_cast<unsigned char>(c) < ' ') {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      text += "\\u00";
+      text += kDigits[static_cast<std::size_t>(c) >> 4];
+      text += kDigits[static_cast<std::size_t>(c) & 15];
+    } else {
+      text += c;
+    }
+  }
+  out = Datum::of_text(context.arena->copy(text + "\""));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Function> text_functions() {
@@ -156,6 +289,19 @@ std::span<const Function> text_functions() {
       {"btrim", {text}, text, trim_blanks<Side::both>},
       {"ltrim", {text}, text, trim_blanks<Side::left>},
       {"rtrim", {text}, text, trim_blanks<Side::right>},
+      {"like_escape", {text, text}, text, like_escape},
+      {"strpos", {text, text}, int4, strpos},
+      {"position", {text, text}, int4, strpos},
+      {"starts_with", {text, text}, boolean, starts_with},
+      {"left", {text, int4}, text, left},
+      {"right", {text, int4}, text, right},
+      {"replace", {text, text, text}, text, replace},
+      {"split_part", {text, text, int4}, text, split_part},
+      {"to_json", {boolean}, json, boolean_to_json},
+      {"to_json", {int8}, json, number_to_json<int8>},
+      {"to_json", {float8}, json, number_to_json<float8>},
+      {"to_json", {numeric}, json, number_to_json<numeric>},
+      {"to_json", {text}, json, text_to_json},
   };
   return functions;
 }

@@ -1,5 +1,6 @@
 #include "compute/sql/expression/work.h"
 
+#include <string>
 #include <utility>
 
 namespace namdb::sql {
@@ -13,6 +14,19 @@ void Work::wait_for(const Expr& call, std::vector<Datum> arguments) {
   paused_ = true;
   call_ = &call;
   arguments_ = std::move(arguments);
+}
+
+Status Work::wait_for_catalog() {
+  paused_ = true;
+  waits_for_catalog_ = true;
+  // The statement's error where no coroutine can read it.
+  return Status(ErrorCode::feature_not_supported, "the catalog cannot be read in this place");
+}
+
+Status check_array_bytes(std::size_t bytes) {
+  if (bytes <= kMaxText_bytes) return {};
+  return Status(ErrorCode::limit_exceeded,
+                "an array can have at most " + std::to_string(kMaxText_bytes) + " bytes");
 }
 
 const Work::Memory* Work::find(const Expr& expr) const {

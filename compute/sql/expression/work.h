@@ -25,6 +25,9 @@ inline constexpr std::size_t kMaxText_bytes = 32 << 20;
 // ... and of all strings that expressions make for one row.
 inline constexpr std::size_t kMaxRowMemory_bytes = 256 << 20;
 
+// limit_exceeded: an array of so many bytes is too long.
+Status check_array_bytes(std::size_t bytes);
+
 class Work {
  public:
   // A unit is about one byte that is read, or one nanosecond: a turn is about a millisecond, so that a client
@@ -61,10 +64,14 @@ class Work {
     bytes_ = 0;
     paused_ = false;
     call_ = nullptr;
+    waits_for_catalog_ = false;
   }
   // Pauses an evaluation that needs the value of a call of a function that waits, or of a subquery. It goes
   // on once that value is there.
   void wait_for(const Expr& call, std::vector<Datum> arguments);
+  // Pauses an evaluation that needs the catalog (StatementState::catalog).
+  Status wait_for_catalog();
+  bool waits_for_catalog() const { return waits_for_catalog_; }
   // Of the pause; null: there is none.
   const Expr* waiting_call() const { return call_; }
   const std::vector<Datum>& waiting_arguments() const { return arguments_; }
@@ -95,6 +102,7 @@ class Work {
   std::uint64_t bytes_ = 0;
   bool paused_ = false;
   bool remembers_ = false;
+  bool waits_for_catalog_ = false;
   const Expr* call_ = nullptr;
   std::vector<Datum> arguments_;
   absl::flat_hash_map<const Expr*, Memory> memories_;

@@ -26,8 +26,9 @@ const Expr& without_cast(const Expr& expr) {
 // place among the column's values. Comparisons that convert the column (integer = 1.5::float8) do not.
 bool decides_place(const TableColumns& table, const Expr& column, const Expr& value) {
   // An integer column compared as numeric: one that equals the value exists only if that is whole.
-  const bool numeric_for_integer = column.type.is_integer() && value.type.id == TypeId::numeric;
-  return (column.type.type_class() == value.type.type_class() || numeric_for_integer) && table.knows(value);
+  const Type type = value.type.is_array() ? Type{element_type(value.type.id)} : value.type;
+  const bool numeric_for_integer = column.type.is_integer() && type.id == TypeId::numeric;
+  return (column.type.type_class() == type.type_class() || numeric_for_integer) && table.knows(value);
 }
 
 bool is_column(const Expr& expr, const TableColumns& table, std::uint32_t column) {
@@ -76,6 +77,10 @@ std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns&
       const Expr& right = *condition.args[1 - side];
       if (is_column(left, table, column) && decides_place(table, left, right)) return {&right};
     }
+  } else if (condition.kind == ExprKind::any_of_array && condition.op == '=') {
+    const Expr& left = without_cast(*condition.args[0]);
+    if (is_column(left, table, column) && decides_place(table, left, *condition.args[1]))
+      return {condition.args[1].get()};
   } else if (condition.kind == ExprKind::in_list) {
     const Expr& left = without_cast(*condition.args[0]);
     if (!is_column(left, table, column)) return {};
@@ -87,6 +92,10 @@ std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns&
     return values;
   }
   return {};
+}
+
+bool is_list(const std::vector<const Expr*>& values) {
+  return values.size() > 1 || (values.size() == 1 && values[0] != nullptr && values[0]->type.is_array());
 }
 
 bool is_null_test(const Expr& condition, const TableColumns& table, std::uint32_t column) {

@@ -28,9 +28,12 @@ std::vector<ExprPtr> take_conjuncts(ExprPtr filter);
 // All of them, connected by AND; null: there are none.
 ExprPtr join_conjuncts(std::vector<ExprPtr> conditions);
 
-// The values that the condition leaves to the column: one of `column = value`, several of `column IN (...)`;
-// empty when it is another condition.
+// The values that the condition leaves to the column: one of `column = value`, several of `column IN (...)`,
+// and the array of `column = ANY (array)`, whose elements they are; empty when it is another condition.
 std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns& table, std::uint32_t column);
+
+// Whether they may be several values: there are several expressions, or one is an array.
+bool is_list(const std::vector<const Expr*>& values);
 
 bool is_null_test(const Expr& condition, const TableColumns& table, std::uint32_t column);
 

@@ -17,13 +17,17 @@ std::string key_line(const Source& source, const std::string& name) {
     line += (i == 0 ? "" : ", ") + schema.columns()[schema.key()[i]].name;
   line += ")";
   std::size_t keys = 1;
-  for (const std::vector<ExprPtr>& values : source.key) keys = std::max(keys, values.size());
+  for (const std::vector<ExprPtr>& values : source.key) {
+    if (values[0]->type.is_array()) return line + ", a key for each element";
+    keys = std::max(keys, values.size());
+  }
   return keys == 1 ? line : line + ", " + std::to_string(keys) + " keys";
 }
 
 std::string derived_line(const DerivedTable& table, const std::string& name) {
   if (table.query == nullptr) return "Values (" + std::to_string(table.values.size()) + " rows)";
   if (table.right == nullptr) return "Subquery " + name;
+  if (table.working != nullptr) return "Recursive Union " + name;
   switch (table.operation) {
     case SetOperation::union_all:
       return "Union All";
@@ -46,6 +50,8 @@ std::string source_line(const Source& source) {
   if (source.table != nullptr && source.table->name != source.name)
     name = source.table->name + " " + source.name;
   if (source.derived != nullptr) return derived_line(*source.derived, name);
+  if (source.working != nullptr) return "Working Table Scan on " + name;
+  if (source.function != nullptr) return "Function Scan" + (name.empty() ? name : " on " + name);
   if (source.table == nullptr && source.virtual_table == nullptr) return "Result (no table)";
   if (source.virtual_table != nullptr) return "Virtual Table Scan on " + name;
   if (!source.key.empty()) return key_line(source, name);
@@ -102,6 +108,8 @@ std::string join_words(const JoinedSource& joined) {
       return kind + " by Key: ";
     case JoinMethod::by_index:
       return kind + " by Index: ";
+    case JoinMethod::by_function:
+      return kind + " by Function: ";
     case JoinMethod::hash:
       return kind + " in memory by Values: ";
     case JoinMethod::all:

@@ -34,8 +34,9 @@ Equality equality_of(const Conditions& conditions, std::uint32_t column) {
   for (const Expr* condition : conditions.all) {
     std::vector<const Expr*> values = equal_values(*condition, conditions.columns, column);
     if (is_null_test(*condition, conditions.columns, column)) values = {nullptr};
-    if (!values.empty() && (best.values.empty() || values.size() < best.values.size()))
-      best = {std::move(values), condition};
+    const bool is_shorter =
+        is_list(values) == is_list(best.values) ? values.size() < best.values.size() : is_list(best.values);
+    if (!values.empty() && (best.values.empty() || is_shorter)) best = {std::move(values), condition};
   }
   return best;
 }
@@ -58,7 +59,7 @@ bool match_order(Candidate& candidate, std::span<const OrderItem> order) {
   const std::span<const layout::IndexColumn> parts = shape.parts();
   std::vector<bool> settled(shape.schema().columns().size());
   for (std::size_t i = 0; i < candidate.equal.size(); ++i)
-    settled[parts[i].column] = candidate.equal[i].size() == 1;
+    settled[parts[i].column] = !is_list(candidate.equal[i]);
   std::optional<bool> descending;
   std::size_t position = 0;
   for (const OrderItem& item : order) {
@@ -88,16 +89,16 @@ Candidate consider(const storage::IndexRef& index, const Conditions& conditions,
   // A hash index needs equality on all of its columns, and gives no order.
   for (const layout::IndexColumn& part : index->hash ? index->shape.columns() : index->shape.parts()) {
     Equality equality = equality_of(conditions, part.column);
-    const bool is_list = equality.values.size() > 1;
+    const bool has_several = is_list(equality.values);
     const bool is_null = !equality.values.empty() && equality.values.front() == nullptr;
-    if (index->hash && (equality.values.empty() || (is_list && has_list) || is_null)) return {};
-    if (equality.values.empty() || (is_list && has_list)) {
+    if (index->hash && (equality.values.empty() || (has_several && has_list) || is_null)) return {};
+    if (equality.values.empty() || (has_several && has_list)) {
       find_bounds(candidate, conditions, part.column);
       candidate.score += candidate.low || candidate.high ? 1 : 0;
       break;
     }
-    has_list = has_list || is_list;
-    candidate.score += is_list ? kList : kOneValue;
+    has_list = has_list || has_several;
+    candidate.score += has_several ? kList : kOneValue;
     candidate.equal.push_back(std::move(equality.values));
     candidate.conditions.push_back(equality.condition);
   }

@@ -30,6 +30,15 @@ struct RowEquality {
   const ExprPtr* own = nullptr;
 };
 
+// Whether its functions read rows of the tables before.
+bool depends_on_row(const Source& source) {
+  bool depends = false;
+  if (source.function != nullptr)
+    source.function->for_each_expression(
+        [&depends](const ExprPtr& argument) { depends = depends || contains_column(*argument); });
+  return depends;
+}
+
 class JoinOrder {
  public:
   JoinOrder(std::vector<JoinTable> tables, std::vector<ExprPtr> conditions)
@@ -97,6 +106,7 @@ class JoinOrder {
   JoinMethod find_method(JoinTable& table) const {
     table.source.key.clear();
     table.source.index_path.reset();
+    if (depends_on_row(table.source)) return JoinMethod::by_function;
     const std::vector<const Expr*> conditions = usable(table);
     const bool has_equality = std::ranges::any_of(
         conditions, [&](const Expr* condition) { return equality(*condition, table).has_value(); });
@@ -117,16 +127,27 @@ class JoinOrder {
     return has_equality ? JoinMethod::hash : JoinMethod::all;
   }
 
+  bool arguments_are_known(const JoinTable& table) const {
+    bool known = true;
+    if (table.source.function != nullptr)
+      table.source.function->for_each_expression([&](const ExprPtr& argument) {
+        known = known && all_columns(*argument, [&](std::uint32_t column) { return known_[column]; });
+      });
+    return known;
+  }
+
   // -1: it cannot be the next one.
   int score(JoinTable& table) const {
     if (table.kind == JoinKind::left) {
       const auto is_ready = [&](const ExprPtr& condition) { return ready(*condition, table); };
       if (plan_->sources.empty() || !std::ranges::all_of(table.on, is_ready)) return -1;
     }
+    if (!arguments_are_known(table)) return -1;
     switch (find_method(table)) {
       case JoinMethod::by_key:
         return 4;
       case JoinMethod::by_index:
+      case JoinMethod::by_function:
         return 3;
       case JoinMethod::hash:
         return 2;
@@ -157,7 +178,8 @@ class JoinOrder {
     placed.kind = table.kind;
     placed.method = find_method(table);
     placed.first_column = table.first_column;
-    const bool by_row = placed.method == JoinMethod::by_key || placed.method == JoinMethod::by_index;
+    const bool by_row = placed.method == JoinMethod::by_key || placed.method == JoinMethod::by_index ||
+                        placed.method == JoinMethod::by_function;
     std::vector<ExprPtr> own;
     std::vector<ExprPtr> match;
     for (ExprPtr& condition : take_ready(table.kind == JoinKind::left ? table.on : conditions_, table)) {
@@ -195,6 +217,7 @@ void for_each_expression(SelectPlan& select, const std::function<void(Expr&)>& v
   for (JoinedSource& joined : select.join->sources) {
     std::ranges::for_each(joined.source.key, list);
     one(joined.source.filter);
+    if (joined.source.function != nullptr) joined.source.function->for_each_expression(one);
     if (const IndexPath* const path = joined.source.index_path.get()) {
       std::ranges::for_each(path->equal, list);
       one(path->low);
@@ -206,7 +229,7 @@ void for_each_expression(SelectPlan& select, const std::function<void(Expr&)>& v
     one(joined.match);
     one(joined.filter);
   }
-  for (const Aggregate& aggregate : select.aggregates) one(aggregate.argument);
+  for (const Aggregate& aggregate : select.aggregates) aggregate.for_each_expression(one);
   if (select.grouped) return list(select.groups);
   list(select.targets);
   for (const OrderItem& order : select.order) one(order.value);

@@ -9,10 +9,11 @@ void find_key(Source& source, std::span<const Expr* const> conditions, const Tab
     std::vector<const Expr*> best;
     for (const Expr* condition : conditions) {
       std::vector<const Expr*> values = equal_values(*condition, columns, column);
-      if (!values.empty() && (best.empty() || values.size() < best.size())) best = std::move(values);
+      const bool is_shorter = is_list(values) == is_list(best) ? values.size() < best.size() : is_list(best);
+      if (!values.empty() && (best.empty() || is_shorter)) best = std::move(values);
     }
     if (best.empty()) return;
-    if (best.size() > 1 && ++lists > 1) return;
+    if (is_list(best) && ++lists > 1) return;
     std::vector<ExprPtr>& copies = key.emplace_back();
     for (const Expr* value : best) copies.push_back(clone(*value));
   }

@@ -43,11 +43,38 @@ struct IndexPath {
 
 struct DerivedTable;
 
+// The rows that the last round of a recursive query has given, as its next round reads them.
+struct WorkingTable {
+  std::vector<ResultColumn> columns;
+};
+
+// Functions in FROM, side by side: a row has the next value of each, and NULL of those that have ended.
+struct SetFunction {
+  enum class Kind : std::uint8_t { scalar, series, unnest, subscripts };
+  struct Call {
+    Kind kind = Kind::scalar;
+    std::vector<ExprPtr> args;
+  };
+  std::vector<Call> calls;
+  bool ordinality = false;            // the last column numbers the rows
+  std::vector<ResultColumn> columns;  // one for each call, and that one
+
+  // Calls `visit` with each of its expressions.
+  template <typename Visit>
+  void for_each_expression(Visit&& visit) const {
+    for (const Call& call : calls) {
+      for (const ExprPtr& argument : call.args) visit(argument);
+    }
+  }
+};
+
 // The source of rows. Without a table of any kind it is one row without columns.
 struct Source {
   storage::TableRef table;
   const VirtualTable* virtual_table = nullptr;
   std::shared_ptr<const DerivedTable> derived;
+  std::unique_ptr<SetFunction> function;
+  std::shared_ptr<const WorkingTable> working;
   std::string name;  // the alias or the table's name
   // For each key column, in key order, the values that it may have: one, or several for one of the columns.
   // Each key has at most one row. Empty: a scan.
@@ -60,11 +87,12 @@ enum class JoinKind : std::uint8_t { inner, left };
 
 // How the rows of a joined table are found that may match a row of the tables before it.
 enum class JoinMethod : std::uint8_t {
-  first,     // it is the first table: nothing is before it
-  by_key,    // by the source's key, whose values are those of the row before
-  by_index,  // by the source's index path, likewise
-  hash,      // in a table in memory, by the values of hash_keys
-  all,       // any may match
+  first,        // it is the first table: nothing is before it
+  by_key,       // by the source's key, whose values are those of the row before
+  by_index,     // by the source's index path, likewise
+  by_function,  // by calls with values of the row before
+  hash,         // in a table in memory, by the values of hash_keys
+  all,          // any may match
 };
 
 // A table of a join. Its expressions name columns by their slots (JoinPlan).
@@ -93,19 +121,40 @@ struct JoinPlan {
   std::vector<std::string> slots;     // for people: "table.column"
 };
 
-enum class AggregateKind : std::uint8_t { count_rows, count, sum, minimum, maximum, average };
-
-struct Aggregate {
-  AggregateKind kind = AggregateKind::count_rows;
-  ExprPtr argument;       // null for count(*)
-  bool distinct = false;  // equal values count once
-  Type type;
+enum class AggregateKind : std::uint8_t {
+  count_rows,
+  count,
+  sum,
+  minimum,
+  maximum,
+  average,
+  all_true,
+  any_true,
+  array,         // array_agg
+  joined_string  // string_agg
 };
 
 struct OrderItem {
   ExprPtr value;
   bool descending = false;
   bool nulls_first = false;
+};
+
+struct Aggregate {
+  AggregateKind kind = AggregateKind::count_rows;
+  ExprPtr argument;              // null for count(*)
+  ExprPtr separator;             // of string_agg; otherwise null
+  std::vector<OrderItem> order;  // of array_agg and string_agg; empty: as the rows come
+  bool distinct = false;         // equal values count once
+  Type type;
+
+  // Calls `visit` with each of its expressions.
+  template <typename Visit>
+  void for_each_expression(Visit&& visit) const {
+    if (argument != nullptr) visit(argument);
+    if (separator != nullptr) visit(separator);
+    for (const OrderItem& item : order) visit(item.value);
+  }
 };
 
 struct SelectPlan {
@@ -146,6 +195,9 @@ struct DerivedTable {
   std::unique_ptr<SelectPlan> right;  // null: there is one query
   SetOperation operation = SetOperation::union_all;
   std::vector<std::vector<ExprPtr>> values;  // VALUES
+  // WITH RECURSIVE: the right query is run again and again, until it gives no rows. Null: it is not
+  // recursive.
+  std::shared_ptr<const WorkingTable> working;
 };
 
 // A subquery of an expression.
@@ -228,13 +280,22 @@ struct ReindexPlan {
   bool of_table = false;
 };
 
-enum class TransactionCommand : std::uint8_t { begin, commit, rollback, set_characteristics };
+enum class TransactionCommand : std::uint8_t {
+  begin,
+  commit,
+  rollback,
+  set_characteristics,
+  savepoint,
+  release_savepoint,
+  rollback_to_savepoint
+};
 
 struct TransactionPlan {
   TransactionCommand command = TransactionCommand::begin;
   std::optional<std::string> isolation;
   std::optional<bool> read_only;
   bool for_session = false;  // SET SESSION CHARACTERISTICS
+  std::string savepoint;     // its name
 };
 
 struct SetPlan {

@@ -33,7 +33,9 @@ std::size_t bytes_of(const ResultColumn& column) {
   return bytes_of(column.name);
 }
 std::size_t bytes_of(const Aggregate& aggregate) {
-  return bytes_of(aggregate.argument);
+  std::size_t bytes = aggregate.order.capacity() * sizeof(OrderItem);
+  aggregate.for_each_expression([&bytes](const ExprPtr& expr) { bytes += bytes_of(expr); });
+  return bytes;
 }
 std::size_t bytes_of(const OrderItem& item) {
   return bytes_of(item.value);
@@ -74,6 +76,11 @@ std::size_t bytes_of(const DerivedTable& table) {
 std::size_t bytes_of(const Source& source) {
   std::size_t bytes = bytes_of(source.name) + bytes_of_lists(source.key) + bytes_of(source.filter);
   if (source.derived != nullptr) bytes += bytes_of(*source.derived);
+  if (source.function != nullptr) {
+    bytes += sizeof(SetFunction) + bytes_of_list(source.function->columns) +
+             source.function->calls.size() * (sizeof(SetFunction::Call) + kAllocation_bytes);
+    source.function->for_each_expression([&bytes](const ExprPtr& argument) { bytes += bytes_of(argument); });
+  }
   if (const IndexPath* path = source.index_path.get()) {
     bytes += sizeof(IndexPath) + kAllocation_bytes + bytes_of_lists(path->equal) + bytes_of(path->low) +
              bytes_of(path->high) + bytes_of_list(path->conditions);

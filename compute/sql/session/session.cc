@@ -12,10 +12,12 @@ using reactor::Task;
 
 namespace {
 
+// Or what has failed in it.
 bool ends_block(const Plan& plan) {
   const auto* transaction = plan.as<TransactionPlan>();
   return transaction != nullptr && (transaction->command == TransactionCommand::commit ||
-                                    transaction->command == TransactionCommand::rollback);
+                                    transaction->command == TransactionCommand::rollback ||
+                                    transaction->command == TransactionCommand::rollback_to_savepoint);
 }
 
 bool needs_transaction(const Plan& plan) {
@@ -111,6 +113,7 @@ bool Session::read_only() const {
 // A suspended cursor belongs to the transaction and is destroyed before it. Portals are only marked: the
 // portal of the COMMIT itself still runs.
 void Session::end_transaction() {
+  savepoints_.clear();
   const bool all = state_ == State::block || state_ == State::failed;
   const auto end = [all](Portal& portal) {
     if (all || portal.cursor != nullptr) portal.valid = false;
@@ -123,6 +126,16 @@ void Session::end_transaction() {
   resolved_constraints_.clear();
   Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
   end_id(rolled_back);
+}
+
+void Session::close_cursors() {
+  const auto close = [](Portal& portal) {
+    if (portal.cursor != nullptr) portal.valid = false;
+    portal.cursor.reset();
+  };
+  close(unnamed_portal_);
+  close(simple_portal_);
+  for (auto& [name, portal] : portals_) close(portal);
 }
 
 void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
@@ -147,7 +160,10 @@ Status Session::as_conflict(Status status, const txn::Transaction& transaction) 
 }
 
 void Session::fail(const Status& status) {
-  if (transaction_ != nullptr) {
+  if ((state_ == State::block || state_ == State::failed) && !savepoints_.empty()) {
+    // The block may go on from a savepoint.
+    close_cursors();
+  } else if (transaction_ != nullptr) {
     environment_.statistics.entry("block").count_attempt(status, Attempt::last, transaction_->counters());
     end_transaction();
   }
@@ -191,21 +207,9 @@ bool Session::may_autocommit(const Portal& portal) const {
 Run Session::make_run(txn::Transaction* transaction, Portal& portal, ResultSink& sink) {
   arena_.reset();
   work_.forget();
-  return Run{engine_,
-             transaction,
-             portal.parameters,
-             facts_,
-             environment_.statistics.all(),
-             interrupt_,
-             arena_,
-             work_,
-             call_scratch_,
-             sink,
-             environment_.client_memory,
-             error_,
-             *this,
-             portal.subqueries,
-             start_query};
+  return Run{engine_, transaction,  portal.parameters, facts_, environment_.statistics.all(), interrupt_,
+             arena_,  work_,        call_scratch_,     sink,   environment_.client_memory,    error_,
+             *this,   portal.state, start_query};
 }
 
 Task<Status> Session::run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
@@ -239,7 +243,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
       portal.plan = portal.prepared->plan;
     }
     std::unique_ptr<txn::Transaction> transaction = begin();
-    portal.subqueries.clear();
+    portal.state.clear();
     Run run = make_run(transaction.get(), portal, sink);
     resolved_constraints_.clear();
     note_resolved(*portal.plan);
@@ -277,7 +281,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   const Plan& plan = *portal.plan;
   if (needs_transaction(plan)) ensure_transaction();
   if (read_only() && writes(plan)) co_return read_only_error(plan.tag);
-  if (portal.cursor == nullptr) portal.subqueries.clear();
+  if (portal.cursor == nullptr) portal.state.clear();
   Run run = make_run(transaction_.get(), portal, sink);
   note_resolved(plan);
   Status status = interrupt_.check();
@@ -369,7 +373,7 @@ void Session::send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_
 void RowBuffer::add_row(std::span<const Datum> values) {
   std::vector<Datum>& row = rows_.emplace_back(values.begin(), values.end());
   for (std::size_t i = 0; i < row.size(); ++i) {
-    if (!row[i].null && columns_[i].type.is_string()) row[i].text = arena_.copy(row[i].text);
+    if (!row[i].null && columns_[i].type.has_bytes()) row[i].text = arena_.copy(row[i].text);
   }
 }
 

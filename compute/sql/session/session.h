@@ -160,7 +160,7 @@ class Session final : private WaitingFunctions {
   Result<std::shared_ptr<const Plan>> account_plan(Plan plan) const;
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
-  // The error of any statement but COMMIT and ROLLBACK in a failed block.
+  // The error of any statement but COMMIT and ROLLBACK, and ROLLBACK TO a savepoint, in a failed block.
   static Status only_end_of_block();
   // The reason for which the engine has ended the transaction while it was idle.
   Status check_expired(const Plan& plan) const;
@@ -184,6 +184,22 @@ class Session final : private WaitingFunctions {
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
+  // Those that are suspended: they belong to the transaction, or to what is undone of it.
+  void close_cursors();
+  // SAVEPOINT and its like.
+  enum class RelationKind : std::uint8_t { table, index };
+  struct Savepoint {
+    std::string name;
+    txn::Transaction::Savepoint mark = 0;
+    Settings settings;  // as they were
+    bool read_only = false;
+    std::size_t created = 0;                      // relations that the block had made
+    std::map<std::string, RelationKind> dropped;  // and that it drops
+  };
+  std::vector<Savepoint>::iterator find_savepoint(const std::string& name);
+  Status make_savepoint(const std::string& name);
+  Status release_savepoint(const std::string& name);
+  reactor::Task<Status> rollback_to_savepoint(std::string name, ResultSink& sink);
   // Adds to the error's fields what the transaction knows about it.
   void describe_error(const Status& status, const txn::Transaction& transaction);
   // An INSERT that resolves conflicts (ON CONFLICT) runs in the transaction: notes the constraints.
@@ -199,6 +215,8 @@ class Session final : private WaitingFunctions {
   // --- session_sequences.cc ---
   reactor::Task<Result<Datum>> sequence_function(std::string_view name,
                                                  std::span<const Datum> arguments) override;
+  reactor::Task<Result<Datum>> setting_function(std::string_view name, std::span<const Datum> arguments,
+                                                ResultSink* sink) override;
   reactor::Task<Result<Datum>> next_value(std::string name);
   reactor::Task<Result<Datum>> set_value(std::string name, std::span<const Datum> arguments);
   reactor::Task<Result<Datum>> serial_sequence(std::string table, std::string_view column);
@@ -232,13 +250,34 @@ class Session final : private WaitingFunctions {
   void end_settings_of_block(Settings::BlockEnd end, ResultSink& sink);
 
   // --- session_ddl.cc ---
-  enum class RelationKind : std::uint8_t { table, index };
   reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> create_table(const CreateTablePlan& plan, ResultSink& sink);
-  reactor::Task<Status> create_index(const CreateIndexPlan& plan, ResultSink& sink);
+  // `made`: receives the name of the index if a new one was made; may be null.
+  reactor::Task<Status> create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made);
   reactor::Task<Status> run_reindex(const ReindexPlan& plan, ResultSink& sink);
   reactor::Task<Status> drop_relations(RelationKind kind, std::vector<std::string> names, bool if_exists,
                                        ResultSink& sink);
+  // `there` receives those of the names that exist; a notice tells of others.
+  reactor::Task<Status> check_drop(RelationKind kind, std::vector<std::string> names, bool if_exists,
+                                   std::vector<std::string>* there, ResultSink& sink);
+
+  // --- session_block_ddl.cc ---
+  struct CreatedInBlock {
+    RelationKind kind = RelationKind::table;
+    std::string name;
+    std::uint32_t id = 0;
+  };
+  reactor::Task<Status> run_block_ddl(const Plan& plan, ResultSink& sink);
+  reactor::Task<Status> note_created(RelationKind kind, std::string name);
+  reactor::Task<Status> drop_in_block(RelationKind kind, std::vector<std::string> names, bool if_exists,
+                                      ResultSink& sink);
+  // After the commit of the block's transaction.
+  reactor::Task<Status> drop_at_commit(ResultSink& sink);
+  // The block is rolled back.
+  reactor::Task<Status> undo_block_ddl(ResultSink& sink);
+  void forget_block_ddl();
+  // Drops what the block has made, but for the first `from`.
+  reactor::Task<Status> undo_created(std::size_t from, ResultSink& sink);
 
   // --- session_simple.cc ---
   reactor::Task<bool> run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink);
@@ -253,12 +292,17 @@ class Session final : private WaitingFunctions {
   CallScratch call_scratch_;
   std::unique_ptr<txn::Session> txn_session_;
   State state_ = State::idle;
+  // Of the block.
+  std::vector<Savepoint> savepoints_;
+  std::vector<CreatedInBlock> created_in_block_;
+  std::map<std::string, RelationKind> dropped_in_block_;
   bool block_read_only_ = false;
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   std::set<std::string> resolved_constraints_;  // of its statements: note_resolved()
   // The numbers that nextval() gave this session, by sequence, and the one of them that gave the last.
   std::map<std::string, std::int64_t, std::less<>> sequence_values_;
+  std::string setting_text_;  // of the last setting_function()
   std::string last_sequence_;
   std::string serial_sequence_;     // what pg_get_serial_sequence() gave last
   std::optional<std::int64_t> id_;  // of the transaction that runs, if it was given one

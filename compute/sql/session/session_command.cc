@@ -136,13 +136,26 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
         end_transaction();
         state_ = State::idle;
         end_settings_of_block(Settings::BlockEnd::rolled_back, sink);
-        co_return Status();
+        co_return co_await undo_block_ddl(sink);
       }
       if (state_ != State::block) notify(sink, "WARNING", "25P01", "there is no transaction in progress");
       Status status = co_await commit_transaction("block");
       end_settings_of_block(status.ok() ? Settings::BlockEnd::committed : Settings::BlockEnd::rolled_back,
                             sink);
+      if (status.ok()) co_return co_await drop_at_commit(sink);
+      // An unknown outcome may be a commit.
+      if (status.code() == ErrorCode::unknown_outcome) forget_block_ddl();
+      const Status undone = co_await undo_block_ddl(sink);
+      static_cast<void>(undone);  // the first error tells more
       co_return status;
+    }
+    case TransactionCommand::savepoint:
+      co_return make_savepoint(plan.savepoint);
+    case TransactionCommand::release_savepoint:
+      co_return release_savepoint(plan.savepoint);
+    case TransactionCommand::rollback_to_savepoint: {
+      std::string name = plan.savepoint;
+      co_return co_await rollback_to_savepoint(std::move(name), sink);
     }
     case TransactionCommand::rollback:
       if (state_ != State::block && state_ != State::failed)
@@ -155,7 +168,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
       end_transaction();
       state_ = State::idle;
       end_settings_of_block(Settings::BlockEnd::rolled_back, sink);
-      co_return Status();
+      co_return co_await undo_block_ddl(sink);
   }
   co_return Status(ErrorCode::internal, "an unknown transaction command");
 }
@@ -191,6 +204,28 @@ Status Session::run_set(const SetPlan& plan, ResultSink& sink) {
   if (const auto name = Settings::reported_name(plan.name))
     sink.setting_changed(*name, *settings_.get(*name));
   return {};
+}
+
+Task<Result<Datum>> Session::setting_function(std::string_view name, std::span<const Datum> arguments,
+                                              ResultSink* sink) {
+  const std::string setting(arguments[0].text);
+  if (name == "set_config") {
+    const SetPlan set{setting, std::string(arguments[1].text), arguments[2].is_true()};
+    // Outside of a block the transaction is the statement's own: no other sees the value.
+    Status status = set.local && state_ != State::block
+                        ? Settings(settings_).set(setting, *set.value, Settings::Scope::session)
+                        : run_set(set, *sink);
+    if (!status.ok()) co_return status;
+    setting_text_ = set.local && state_ != State::block ? *set.value : settings_.get(setting).value_or("");
+    co_return Datum::of_text(setting_text_);
+  }
+  const std::optional<std::string> value = settings_.get(setting);
+  if (!value) {
+    if (arguments.size() > 1 && arguments[1].is_true()) co_return Datum();
+    co_return Status(ErrorCode::undefined_object, "unrecognized configuration parameter \"" + setting + "\"");
+  }
+  setting_text_ = *value;
+  co_return Datum::of_text(setting_text_);
 }
 
 // Sets the mode of the running block; outside of a block the statement's own transaction ends with it.
@@ -276,7 +311,7 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, std::vector<std:
   }
   txn::Transaction& used = own ? *transaction : *transaction_;
   const fabric::OperationCounters before = used.counters();
-  portal.subqueries.clear();
+  portal.state.clear();
   Run run = make_run(&used, portal, sink);
   Portal scratch;
   Status status = co_await run_plan(run, plan, scratch, 0);

@@ -1,4 +1,4 @@
-// Schema changes: they take effect at once, outside of transactions.
+// Schema changes: outside of blocks they take effect at once (in blocks: session_block_ddl.cc).
 #include "compute/sql/session/session.h"
 #include "compute/sql/system/server_table.h"
 
@@ -87,21 +87,20 @@ bool taken(const Status& status, const std::string& name) {
 }  // namespace
 
 Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
-  if (state_ == State::block) {
-    co_return Status(ErrorCode::active_transaction,
-                     std::string(plan.tag) + " cannot run inside a transaction block",
-                     "schema changes take effect at once and cannot be rolled back");
-  }
+  if (state_ == State::block && plan.as<ReindexPlan>() != nullptr)
+    co_return co_await run_block_ddl(plan, sink);
   if (read_only()) {
     co_return Status(ErrorCode::read_only_transaction,
                      "cannot execute " + std::string(plan.tag) + " in a read-only transaction");
   }
+  if (state_ == State::block) co_return co_await run_block_ddl(plan, sink);
   if (state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
   }
   if (const auto* create = plan.as<CreateTablePlan>()) co_return co_await create_table(*create, sink);
-  if (const auto* create = plan.as<CreateIndexPlan>()) co_return co_await create_index(*create, sink);
+  if (const auto* create = plan.as<CreateIndexPlan>())
+    co_return co_await create_index(*create, sink, nullptr);
   if (const auto* drop = plan.as<DropIndexPlan>())
     co_return co_await drop_relations(RelationKind::index, drop->names, drop->if_exists, sink);
   if (const auto* reindex = plan.as<ReindexPlan>()) co_return co_await run_reindex(*reindex, sink);
@@ -136,7 +135,7 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
   co_return status;
 }
 
-Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink) {
+Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made) {
   txn::IndexDefinition definition{plan.name, plan.table->name, plan.columns, plan.unique, plan.hash};
   constexpr std::uint32_t kMaxNames = 1000;
   for (std::uint32_t number = 1;; ++number) {
@@ -144,6 +143,7 @@ Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink
     Status status = co_await engine_.create_index(std::move(wanted));
     if (!status.ok() && status.code() == ErrorCode::duplicate_key)
       describe_constraint(plan.table->name, definition.name, error_);
+    if (status.ok() && made != nullptr) *made = definition.name;
     if (!taken(status, definition.name)) co_return status;
     if (plan.if_not_exists) {
       notify(sink, "NOTICE", "42P07", "relation " + quoted(plan.name) + " already exists, skipping");
@@ -180,20 +180,35 @@ Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
   co_return Status();
 }
 
-Task<Status> Session::drop_relations(RelationKind kind, std::vector<std::string> names, bool if_exists,
-                                     ResultSink& sink) {
+Task<Status> Session::check_drop(RelationKind kind, std::vector<std::string> names, bool if_exists,
+                                 std::vector<std::string>* there, ResultSink& sink) {
   const bool as_index = kind == RelationKind::index;
-  // All or nothing, as far as one server can see.
   for (const std::string& name : names) {
     std::string wanted = name;
     Result<Relation> relation = co_await find_relation(&engine_, std::move(wanted));
     if (!relation.ok()) co_return relation.status();
+    if (dropped_in_block_.contains(name)) *relation = {};
     Status status = check_droppable(*relation, name, as_index);
-    if (!status.ok() && !(if_exists && unknown(status))) co_return status;
+    if (!status.ok() && if_exists && unknown(status)) {
+      notify(sink, "NOTICE", "00000",
+             (as_index ? "index " : "table ") + quoted(name) + " does not exist, skipping");
+      continue;
+    }
+    if (!status.ok()) co_return status;
+    there->push_back(name);
   }
-  for (const std::string& name : names) {
+  co_return Status();
+}
+
+Task<Status> Session::drop_relations(RelationKind kind, std::vector<std::string> names, bool if_exists,
+                                     ResultSink& sink) {
+  const bool as_index = kind == RelationKind::index;
+  // All or nothing, as far as one server can see.
+  std::vector<std::string> there;
+  Status status = co_await check_drop(kind, std::move(names), if_exists, &there, sink);
+  if (!status.ok()) co_return status;
+  for (const std::string& name : there) {
     std::string wanted = name;
-    Status status;
     if (as_index) {
       status = co_await engine_.drop_index(std::move(wanted));
     } else {

@@ -30,10 +30,11 @@ bool same_columns(const Plan& left, const Plan& right) {
   });
 }
 
+// Those that a failed block accepts.
 bool is_end_of_block(Node statement) {
   if (statement.kind != "TransactionStmt") return false;
   const std::string_view kind = text(*statement.body, "kind");
-  return kind == "TRANS_STMT_COMMIT" || kind == "TRANS_STMT_ROLLBACK";
+  return kind == "TRANS_STMT_COMMIT" || kind == "TRANS_STMT_ROLLBACK" || kind == "TRANS_STMT_ROLLBACK_TO";
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
       if (!found.ok() && found.status().code() != ErrorCode::undefined_table) co_return found.status();
       if (found.ok()) table = std::move(found).value();
     }
-    if (table == nullptr) continue;
+    if (table == nullptr || dropped_in_block_.contains(name)) continue;
     input.indexes.emplace(table.get(), table->indexes);
     input.tables.emplace(std::move(name), std::move(table));
   }
@@ -124,7 +125,8 @@ Result<std::shared_ptr<const Plan>> Session::account_plan(Plan plan) const {
 }
 
 Task<Status> Session::plan_text(PreparedStatement& prepared) {
-  PlanCache* const plans = environment_.plans;
+  // Tables that the block drops are not there for it.
+  PlanCache* const plans = dropped_in_block_.empty() ? environment_.plans : nullptr;
   if (plans != nullptr) {
     std::shared_ptr<const Plan> shared = plans->find(prepared.text, prepared.declared_oids);
     if (shared != nullptr && current(*shared)) {

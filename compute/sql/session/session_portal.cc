@@ -114,8 +114,14 @@ Status Session::bind(const BindRequest& request) {
     const std::string_view value(portal->storage.data() + begin, portal->storage.size() - begin);
     const TypeId type = plan.parameters[i].id;
     const Oid declared = i < prepared->declared_oids.size() ? prepared->declared_oids[i] : 0;
-    status = *format == 0 ? parse_text(value, type, facts_.now_us, portal->parameters[i])
-                          : parse_binary(value, type, declared, portal->parameters[i]);
+    Datum& parameter = portal->parameters[i];
+    status = *format == 0 ? parse_text(value, type, facts_.now_us, portal->arrays, parameter)
+                          : parse_binary(value, type, declared, portal->arrays, parameter);
+  }
+  if (const std::size_t array_bytes = portal->arrays.allocated_bytes();
+      status.ok() && array_bytes > kShortParameters_bytes) {
+    if (portal->memory.bytes() == 0) portal->memory = MemoryShare(environment_.client_memory);
+    status = portal->memory.resize(bytes + array_bytes);
   }
   portal->result_formats.assign(plan.columns.size(), 0);
   for (std::size_t i = 0; i < plan.columns.size() && status.ok(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compute/sql/catalog/system_relations.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/session_directory.h"
 #include "compute/sql/system/statistics.h"
@@ -200,11 +201,36 @@ const std::vector<VirtualTable>& all_tables() {
 
 }  // namespace
 
+namespace {
+
+const std::vector<VirtualTable>& catalog_tables() {
+  static const std::vector<VirtualTable> tables = [] {
+    std::vector<VirtualTable> all;
+    for (const SystemRelation& relation : system_relations()) {
+      VirtualTable& table = all.emplace_back();
+      table.schema = relation.schema;
+      table.name = relation.name;
+      table.relation = &relation;
+      for (const SystemRelation::Column& column : relation.columns)
+        table.columns.push_back({column.name, column.type});
+      if (relation.has_tableoid()) table.columns.push_back({"tableoid", {TypeId::oid}, true});
+    }
+    return all;
+  }();
+  return tables;
+}
+
+bool is_named(const VirtualTable& table, std::string_view schema, std::string_view name) {
+  return table.name == name && (schema.empty() ? table.schema != kInformationSchema : table.schema == schema);
+}
+
+}  // namespace
+
 const VirtualTable* find_virtual_table(std::string_view schema, std::string_view name) {
-  for (const VirtualTable& table : all_tables()) {
-    const bool schema_matches =
-        schema.empty() ? table.schema != "information_schema" : table.schema == schema;
-    if (schema_matches && table.name == name) return &table;
+  for (const std::vector<VirtualTable>* tables : {&all_tables(), &catalog_tables()}) {
+    for (const VirtualTable& table : *tables) {
+      if (is_named(table, schema, name)) return &table;
+    }
   }
   return nullptr;
 }

@@ -14,12 +14,15 @@
 
 namespace namdb::sql {
 
+class Catalog;
 class Statistics;
 struct SessionFacts;
+struct SystemRelation;
 
 struct VirtualColumn {
   std::string_view name;
   Type type;
+  bool hidden = false;  // `*` does not give it
 };
 
 // The state that rows are computed from. Strings of the rows live in the arena.
@@ -28,6 +31,7 @@ struct VirtualTableInput {
   const Statistics* statistics = nullptr;
   Arena* arena = nullptr;
   const SessionFacts* facts = nullptr;  // of the session that reads
+  const Catalog* catalog = nullptr;     // of relations of the catalog only
 };
 
 using VirtualRows = std::vector<std::vector<Datum>>;
@@ -36,7 +40,8 @@ struct VirtualTable {
   std::string_view schema;  // "public", "pg_catalog" or "information_schema"
   std::string_view name;
   std::vector<VirtualColumn> columns;
-  reactor::Task<Result<VirtualRows>> (*rows)(VirtualTableInput input);
+  reactor::Task<Result<VirtualRows>> (*rows)(VirtualTableInput input);  // null: one of the catalog's
+  const SystemRelation* relation = nullptr;                             // of the catalog; null: none
 };
 
 // Null when no virtual table has that name. An empty schema searches public and pg_catalog.

@@ -120,6 +120,29 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
     access.write = access.write == Write::insert ? Write::none : Write::erase;
     if (access.write == Write::none) access.stored = false;
   }
+  Savepoint savepoint() override {
+    saved_.push_back(accesses_);
+    return saved_.size() - 1;
+  }
+  Status rollback_to(Savepoint savepoint) override {
+    if (Status status = expired(); !status.ok()) return status;
+    const std::deque<Access> before = saved_[savepoint];
+    saved_.resize(savepoint + 1);
+    for (std::size_t i = 0; i < accesses_.size(); ++i) {
+      if (accesses_[i].table->name == storage::kTransactionsTable) continue;
+      if (i < before.size()) {
+        accesses_[i] = before[i];
+      } else {
+        Access& access = accesses_[i];
+        access.write = Write::none;
+        access.duplicate = false;
+        const auto* stored = engine_.visible(access.table->id, access.key, snapshot_);
+        if (access.fetched && stored != nullptr) access.row = stored->row;
+      }
+    }
+    violation_.reset();
+    return {};
+  }
   std::unique_ptr<txn::TableScan> scan(const TableRef& table) override;
   std::unique_ptr<txn::TableScan> scan_index(const TableRef& table, const storage::IndexRef& index,
                                              txn::IndexRange range) override;
@@ -221,6 +244,7 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
   bool ended_ = false;
   std::optional<txn::Violation> violation_;
   std::deque<Access> accesses_;
+  std::vector<std::deque<Access>> saved_{1};  // by savepoint
   fabric::OperationCounters counters_;
 };
 

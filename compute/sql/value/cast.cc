@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compute/sql/value/array.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/value_format.h"
 
@@ -89,6 +90,8 @@ Status to_number(const Datum& in, TypeId from, const Type& to, Datum& out) {
 
 Status to_string_type(std::string_view text, TypeId from, const Type& to, bool explicit_cast, Arena& arena,
                       Datum& out) {
+  // It takes the first byte.
+  if (to.id == TypeId::char1) text = text.substr(0, 1);
   // The blanks of char(n) have no meaning, and other types do not keep them.
   if (from == TypeId::bpchar && to.id != TypeId::bpchar) text = without_trailing_blanks(text);
   if (const auto length = to.length_characters()) {
@@ -109,6 +112,15 @@ bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
   if (from_id == to_id || from_id == TypeId::unknown) return true;
   const TypeClass from = Type{from_id}.type_class();
   const TypeClass to = Type{to_id}.type_class();
+  if (from == TypeClass::array && to == TypeClass::array)
+    return can_cast(element_type(from_id), element_type(to_id), coercion);
+  if (to == TypeClass::oid) {
+    const bool by_name = from == TypeClass::string && to_id == TypeId::regclass;
+    return from == TypeClass::oid || from == TypeClass::integer || by_name ||
+           (from == TypeClass::string && coercion == Coercion::explicit_cast);
+  }
+  if (from == TypeClass::oid && (to_id == TypeId::int4 || to_id == TypeId::int8))
+    return coercion != Coercion::implicit;
   if (is_number(from) && is_number(to))
     return number_rank(from_id) <= number_rank(to_id) || coercion != Coercion::implicit;
   if (from == TypeClass::string && to == TypeClass::string) return true;
@@ -119,6 +131,32 @@ bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
   if (from == TypeClass::string) return true;
   return (from == TypeClass::boolean && to_id == TypeId::int4) ||
          (from_id == TypeId::int4 && to == TypeClass::boolean);
+}
+
+namespace {
+
+Status cast_array(const Datum& in, TypeId from, const Type& to, bool explicit_cast, std::int64_t now_us,
+                  Arena& arena, Datum& out) {
+  ArrayReader reader(from, in);
+  ArrayWriter writer(to.id);
+  Datum element;
+  while (reader.next(element)) {
+    if (!element.null) {
+      const Datum value = element;
+      Status status =
+          cast_value(value, element_type(from), {element_type(to.id)}, explicit_cast, now_us, arena, element);
+      if (!status.ok()) return status;
+    }
+    writer.add(element);
+  }
+  out = writer.finish(arena);
+  return {};
+}
+
+}  // namespace
+
+bool needs_catalog(TypeId from, TypeId to) {
+  return Type{to}.is_catalog_object() && from != to;
 }
 
 Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit_cast, std::int64_t now_us,
@@ -137,9 +175,22 @@ Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit
   }
   if (from == TypeClass::string || from == TypeClass::unknown) {
     Datum value;
-    if (Status status = parse_text(in.text, to.id, now_us, value); !status.ok()) return status;
+    if (Status status = parse_text(in.text, to.id, now_us, arena, value); !status.ok()) return status;
     if (to.id == TypeId::numeric) return apply_numeric_modifier(value.decimal(), to, out);
     out = value;
+    return {};
+  }
+  if (to.is_array()) return cast_array(in, from_id, to, explicit_cast, now_us, arena, out);
+  if (to.id == TypeId::oid) {
+    if (in.integer < INT32_MIN || in.integer > std::int64_t{UINT32_MAX})
+      return Status(ErrorCode::numeric_out_of_range, "OID out of range");
+    out = Datum::of_integer(static_cast<std::int64_t>(static_cast<std::uint32_t>(in.integer)));
+    return {};
+  }
+  if (from == TypeClass::oid) {
+    // An int4 has the same 32 bits.
+    const auto signed_oid = static_cast<std::int32_t>(static_cast<std::uint32_t>(in.integer));
+    out = Datum::of_integer(to.id == TypeId::int4 ? signed_oid : in.integer);
     return {};
   }
   if (to.is_number()) return to_number(in, from == TypeClass::boolean ? TypeId::int4 : from_id, to, out);

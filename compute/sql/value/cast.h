@@ -11,6 +11,9 @@ enum class Coercion : std::uint8_t { implicit, assignment, explicit_cast };
 
 bool can_cast(TypeId from, TypeId to, Coercion coercion);
 
+// Whether the cast asks the catalog: cast_value() does not do it.
+bool needs_catalog(TypeId from, TypeId to);
+
 // `in` is not NULL. Applies the modifier of `to`: an explicit cast shortens strings, others refuse strings
 // that are too long (string_too_long). A cast to char(n) adds blanks, one from char(n) to another string type
 // removes them. The result's string is borrowed from `in` or made in the arena.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "compute/sql/value/array.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
@@ -45,6 +46,12 @@ void append_equal_bytes(std::string& bytes, TypeId type, const Datum& value) {
       }
       append(bytes, digits);
       append(bytes, scale);
+      return;
+    }
+    case TypeClass::array: {
+      append(bytes, array_size(type, value));
+      ArrayReader reader(type, value);
+      for (Datum element; reader.next(element);) append_equal_bytes(bytes, element_type(type), element);
       return;
     }
     default:

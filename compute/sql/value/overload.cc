@@ -11,7 +11,7 @@ namespace {
 using Parameters = std::span<const TypeId>;
 
 // PostgreSQL's type categories: all numbers are one.
-enum class Category : std::uint8_t { unknown, boolean, number, string, time };
+enum class Category : std::uint8_t { unknown, boolean, number, string, time, array };
 
 Category category_of(TypeId id) {
   switch (Type{id}.type_class()) {
@@ -22,11 +22,14 @@ Category category_of(TypeId id) {
     case TypeClass::integer:
     case TypeClass::numeric:
     case TypeClass::real:
+    case TypeClass::oid:
       return Category::number;
     case TypeClass::string:
       return Category::string;
     case TypeClass::time:
       return Category::time;
+    case TypeClass::array:
+      return Category::array;
   }
   return Category::unknown;
 }

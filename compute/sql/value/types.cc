@@ -11,29 +11,72 @@ struct TypeRow {
   Oid oid;
   std::int16_t size;
   std::string_view name;
+  std::string_view internal_name;
+  TypeId element = TypeId::unknown;
 };
 
+constexpr TypeRow array_row(TypeId id, Oid oid, std::string_view name, std::string_view internal_name,
+                            TypeId element) {
+  return {id, TypeClass::array, oid, -1, name, internal_name, element};
+}
+
+constexpr TypeRow object_row(TypeId id, Oid oid, std::string_view name) {
+  return {id, TypeClass::oid, oid, 4, name, name};
+}
+
 constexpr std::array kTypes = {
-    TypeRow{TypeId::unknown, TypeClass::unknown, kOidUnknown, -2, "unknown"},
-    TypeRow{TypeId::boolean, TypeClass::boolean, 16, 1, "boolean"},
-    TypeRow{TypeId::int2, TypeClass::integer, 21, 2, "smallint"},
-    TypeRow{TypeId::int4, TypeClass::integer, 23, 4, "integer"},
-    TypeRow{TypeId::int8, TypeClass::integer, 20, 8, "bigint"},
-    TypeRow{TypeId::float8, TypeClass::real, 701, 8, "double precision"},
-    TypeRow{TypeId::numeric, TypeClass::numeric, 1700, -1, "numeric"},
-    TypeRow{TypeId::text, TypeClass::string, 25, -1, "text"},
-    TypeRow{TypeId::varchar, TypeClass::string, 1043, -1, "character varying"},
-    TypeRow{TypeId::bpchar, TypeClass::string, 1042, -1, "character"},
-    TypeRow{TypeId::timestamp, TypeClass::time, 1114, 8, "timestamp without time zone"},
-    TypeRow{TypeId::timestamptz, TypeClass::time, 1184, 8, "timestamp with time zone"},
+    TypeRow{TypeId::unknown, TypeClass::unknown, kOidUnknown, -2, "unknown", "unknown"},
+    TypeRow{TypeId::boolean, TypeClass::boolean, 16, 1, "boolean", "bool"},
+    TypeRow{TypeId::int2, TypeClass::integer, 21, 2, "smallint", "int2"},
+    TypeRow{TypeId::int4, TypeClass::integer, 23, 4, "integer", "int4"},
+    TypeRow{TypeId::int8, TypeClass::integer, 20, 8, "bigint", "int8"},
+    TypeRow{TypeId::float8, TypeClass::real, 701, 8, "double precision", "float8"},
+    TypeRow{TypeId::numeric, TypeClass::numeric, 1700, -1, "numeric", "numeric"},
+    TypeRow{TypeId::text, TypeClass::string, 25, -1, "text", "text"},
+    TypeRow{TypeId::varchar, TypeClass::string, 1043, -1, "character varying", "varchar"},
+    TypeRow{TypeId::bpchar, TypeClass::string, 1042, -1, "character", "bpchar"},
+    TypeRow{TypeId::timestamp, TypeClass::time, 1114, 8, "timestamp without time zone", "timestamp"},
+    TypeRow{TypeId::timestamptz, TypeClass::time, 1184, 8, "timestamp with time zone", "timestamptz"},
+    TypeRow{TypeId::name, TypeClass::string, 19, 64, "name", "name"},
+    TypeRow{TypeId::char1, TypeClass::string, 18, 1, "\"char\"", "char"},
+    TypeRow{TypeId::json, TypeClass::string, 114, -1, "json", "json"},
+    TypeRow{TypeId::oid, TypeClass::oid, 26, 4, "oid", "oid"},
+    object_row(TypeId::regclass, 2205, "regclass"),
+    object_row(TypeId::regtype, 2206, "regtype"),
+    object_row(TypeId::regproc, 24, "regproc"),
+    object_row(TypeId::regnamespace, 4089, "regnamespace"),
+    object_row(TypeId::regrole, 4096, "regrole"),
+    array_row(TypeId::boolean_array, 1000, "boolean[]", "_bool", TypeId::boolean),
+    array_row(TypeId::int2_array, 1005, "smallint[]", "_int2", TypeId::int2),
+    array_row(TypeId::int4_array, 1007, "integer[]", "_int4", TypeId::int4),
+    array_row(TypeId::int8_array, 1016, "bigint[]", "_int8", TypeId::int8),
+    array_row(TypeId::float8_array, 1022, "double precision[]", "_float8", TypeId::float8),
+    array_row(TypeId::numeric_array, 1231, "numeric[]", "_numeric", TypeId::numeric),
+    array_row(TypeId::text_array, 1009, "text[]", "_text", TypeId::text),
+    array_row(TypeId::varchar_array, 1015, "character varying[]", "_varchar", TypeId::varchar),
+    array_row(TypeId::bpchar_array, 1014, "character[]", "_bpchar", TypeId::bpchar),
+    array_row(TypeId::timestamp_array, 1115, "timestamp without time zone[]", "_timestamp",
+              TypeId::timestamp),
+    array_row(TypeId::timestamptz_array, 1185, "timestamp with time zone[]", "_timestamptz",
+              TypeId::timestamptz),
+    array_row(TypeId::name_array, 1003, "name[]", "_name", TypeId::name),
+    array_row(TypeId::char1_array, 1002, "\"char\"[]", "_char", TypeId::char1),
+    array_row(TypeId::oid_array, 1028, "oid[]", "_oid", TypeId::oid),
+    array_row(TypeId::int2vector, 22, "int2vector", "int2vector", TypeId::int2),
+    array_row(TypeId::oidvector, 30, "oidvector", "oidvector", TypeId::oid),
 };
 
 const TypeRow& row_of(TypeId id) {
   return kTypes[static_cast<std::size_t>(id)];
 }
 
-static_assert(kTypes[static_cast<std::size_t>(TypeId::timestamptz)].id == TypeId::timestamptz,
-              "kTypes is in the order of TypeId");
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kTypes.size(); ++i) {
+    if (static_cast<std::size_t>(kTypes[i].id) != i) return false;
+  }
+  return true;
+}
+static_assert(in_order(), "kTypes is in the order of TypeId");
 
 }  // namespace
 
@@ -110,8 +153,32 @@ std::string type_name(const Type& type) {
   return name;
 }
 
+TypeId element_type(TypeId array) {
+  return row_of(array).element;
+}
+
+std::optional<TypeId> array_type(TypeId element) {
+  for (const TypeRow& row : kTypes) {
+    if (element != TypeId::unknown && row.element == element) return row.id;
+  }
+  return std::nullopt;
+}
+
+std::string_view internal_type_name(TypeId id) {
+  return row_of(id).internal_name;
+}
+
+std::vector<TypeId> all_types() {
+  std::vector<TypeId> ids;
+  for (const TypeRow& row : kTypes) {
+    if (row.id != TypeId::unknown) ids.push_back(row.id);
+  }
+  return ids;
+}
+
 bool is_preferred(TypeId id) {
-  return id == TypeId::boolean || id == TypeId::float8 || id == TypeId::text || id == TypeId::timestamptz;
+  return id == TypeId::oid || id == TypeId::boolean || id == TypeId::float8 || id == TypeId::text ||
+         id == TypeId::timestamptz;
 }
 
 Oid type_oid(TypeId id) {
@@ -131,8 +198,6 @@ std::optional<TypeId> type_from_oid(Oid oid) {
       return TypeId::unknown;
     case kOidFloat4:
       return TypeId::float8;
-    case 19:  // name
-      return TypeId::text;
     default:
       return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/layout/schema.h"
 
@@ -26,10 +27,38 @@ enum class TypeId : std::uint8_t {
   bpchar,  // char(n)
   timestamp,
   timestamptz,
+  // Types of the system catalogs: expressions have them, columns of tables do not.
+  name,
+  char1,  // "char": one byte
+  json,
+  oid,
+  // Objects of the catalog: a datum has the object's identity and the name by which it is shown.
+  regclass,
+  regtype,
+  regproc,
+  regnamespace,
+  regrole,
+  // Arrays of one dimension (array.h).
+  boolean_array,
+  int2_array,
+  int4_array,
+  int8_array,
+  float8_array,
+  numeric_array,
+  text_array,
+  varchar_array,
+  bpchar_array,
+  timestamp_array,
+  timestamptz_array,
+  name_array,
+  char1_array,
+  oid_array,
+  int2vector,  // an array of int2 that counts from 0
+  oidvector,
 };
 
 // Types of one class are compared and calculated with in the same way.
-enum class TypeClass : std::uint8_t { unknown, boolean, integer, numeric, real, string, time };
+enum class TypeClass : std::uint8_t { unknown, boolean, integer, numeric, real, string, time, oid, array };
 
 struct Type {
   TypeId id = TypeId::unknown;
@@ -42,6 +71,11 @@ struct Type {
   TypeClass type_class() const;
   bool is_integer() const { return type_class() == TypeClass::integer; }
   bool is_string() const { return type_class() == TypeClass::string; }
+  bool is_array() const { return type_class() == TypeClass::array; }
+  // regclass and its like: their values come from the catalog.
+  bool is_catalog_object() const { return type_class() == TypeClass::oid && id != TypeId::oid; }
+  // Whether a datum of it borrows bytes (Datum::text).
+  bool has_bytes() const { return id == TypeId::unknown || is_string() || is_array() || is_catalog_object(); }
   bool is_number() const {
     const TypeClass c = type_class();
     return c == TypeClass::integer || c == TypeClass::numeric || c == TypeClass::real;
@@ -64,12 +98,19 @@ std::string_view type_name(TypeId id);
 std::string type_name(const Type& type);
 
 Oid type_oid(TypeId id);
+// The type of an array's elements; `unknown`: it is no array.
+TypeId element_type(TypeId array);
+// The array of such elements; nullopt: there is none.
+std::optional<TypeId> array_type(TypeId element);
+// PostgreSQL's name of the type in pg_type, as "int4".
+std::string_view internal_type_name(TypeId id);
+// All types but `unknown`.
+std::vector<TypeId> all_types();
 // PostgreSQL's preferred type of each category, to which others convert when nothing else decides.
 bool is_preferred(TypeId id);
 // Size in PostgreSQL's wire description: bytes, or -1 for a variable length.
 std::int16_t type_size(TypeId id);
-// The type of a parameter that a client declares. Types that namdb stores in another one (real, name) map to
-// it.
+// The type of a parameter that a client declares. Types that namdb stores in another one (real) map to it.
 std::optional<TypeId> type_from_oid(Oid oid);
 
 inline constexpr Oid kOidFloat4 = 700;

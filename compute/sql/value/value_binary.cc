@@ -130,16 +130,19 @@ void append_binary(std::string& out, const Type& type, const Datum& value) {
     case TypeId::numeric:
       append_numeric(out, value.decimal());
       break;
-    case TypeId::unknown:
-    case TypeId::text:
-    case TypeId::varchar:
-    case TypeId::bpchar:
-      append_text(out, type, value);
+    default:
+      if (type.is_array()) {
+        append_array_binary(out, type.id, value);
+      } else if (type.type_class() == TypeClass::oid) {
+        append_big_endian(out, static_cast<std::int32_t>(value.integer));
+      } else {
+        append_text(out, type, value);
+      }
       break;
   }
 }
 
-Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Datum& out) {
+Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Arena& arena, Datum& out) {
   out = Datum();
   out.null = false;
   switch (type) {
@@ -167,10 +170,16 @@ Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Datum& ou
       return {};
     case TypeId::numeric:
       return parse_numeric(bytes, out);
-    case TypeId::unknown:
-    case TypeId::text:
-    case TypeId::varchar:
-    case TypeId::bpchar:
+    case TypeId::oid:
+      if (bytes.size() != 4) return wrong_size(bytes, 4);
+      out.integer = static_cast<std::int64_t>(big_endian(bytes));
+      return {};
+    case TypeId::char1:
+      if (bytes.size() != 1) return wrong_size(bytes, 1);
+      break;
+    default:
+      if (Type{type}.is_array()) return parse_array_binary(bytes, type, arena, out);
+      if (Type{type}.is_catalog_object()) return malformed();
       break;
   }
   out.text = bytes;

@@ -19,12 +19,13 @@ std::string text_of(TypeId type, const Datum& value) {
 void check_round_trip(TypeId type, const Datum& value) {
   const std::string text = text_of(type, value);
   Datum back;
+  Arena arena;
   INFO(type_name(type) << " " << text);
-  REQUIRE(parse_text(text, type, 0, back).ok());
+  REQUIRE(parse_text(text, type, 0, arena, back).ok());
   CHECK(text_of(type, back) == text);
   std::string binary;
   append_binary(binary, {type}, value);
-  REQUIRE(parse_binary(binary, type, 0, back).ok());
+  REQUIRE(parse_binary(binary, type, 0, arena, back).ok());
   CHECK(text_of(type, back) == text);
 }
 
@@ -92,27 +93,28 @@ TEST_CASE("timestamps in other forms", "[format]") {
 
 TEST_CASE("malformed binary values are refused", "[format]") {
   Datum out;
+  Arena arena;
   for (const TypeId type : {TypeId::int2, TypeId::int4, TypeId::int8, TypeId::float8, TypeId::timestamp,
                             TypeId::boolean, TypeId::numeric}) {
     // As in PostgreSQL: too few bytes are the message's fault, too many the value's.
-    CHECK(parse_binary("", type, 0, out).code() == ErrorCode::protocol_violation);
+    CHECK(parse_binary("", type, 0, arena, out).code() == ErrorCode::protocol_violation);
     const std::string long_value(21, '\0');
-    CHECK(parse_binary(long_value, type, 0, out).code() == ErrorCode::invalid_binary);
+    CHECK(parse_binary(long_value, type, 0, arena, out).code() == ErrorCode::invalid_binary);
   }
-  CHECK(parse_binary("abc", TypeId::int4, 0, out).code() == ErrorCode::protocol_violation);
-  CHECK(parse_binary("abc", TypeId::int2, 0, out).code() == ErrorCode::invalid_binary);
-  CHECK(parse_binary(std::string(4, '\0'), TypeId::float8, kOidFloat4, out).ok());
-  CHECK(parse_binary("\xff", TypeId::text, 0, out).code() == ErrorCode::invalid_encoding);
+  CHECK(parse_binary("abc", TypeId::int4, 0, arena, out).code() == ErrorCode::protocol_violation);
+  CHECK(parse_binary("abc", TypeId::int2, 0, arena, out).code() == ErrorCode::invalid_binary);
+  CHECK(parse_binary(std::string(4, '\0'), TypeId::float8, kOidFloat4, arena, out).ok());
+  CHECK(parse_binary("\xff", TypeId::text, 0, arena, out).code() == ErrorCode::invalid_encoding);
   // A digit of numeric beyond 9999, NaN, an absurd weight.
-  CHECK_FALSE(parse_binary(std::string("\0\1\0\0\0\0\0\0\x27\x10", 10), TypeId::numeric, 0, out).ok());
-  CHECK_FALSE(parse_binary(std::string("\0\0\0\0\xc0\0\0\0", 8), TypeId::numeric, 0, out).ok());
-  CHECK_FALSE(parse_binary(std::string("\0\1\x7f\xff\0\0\0\0\0\1", 10), TypeId::numeric, 0, out).ok());
+  CHECK_FALSE(parse_binary(std::string("\0\1\0\0\0\0\0\0\x27\x10", 10), TypeId::numeric, 0, arena, out).ok());
+  CHECK_FALSE(parse_binary(std::string("\0\0\0\0\xc0\0\0\0", 8), TypeId::numeric, 0, arena, out).ok());
+  CHECK_FALSE(parse_binary(std::string("\0\1\x7f\xff\0\0\0\0\0\1", 10), TypeId::numeric, 0, arena, out).ok());
   Random random(3);
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes(random.below(24), '\0');
     for (char& c : bytes) c = static_cast<char>(random.below(4) == 0 ? random.next() : random.below(4));
-    (void)parse_binary(bytes, TypeId::numeric, 0, out).ok();
-    (void)parse_text(bytes, TypeId::timestamp, 0, out).ok();
+    (void)parse_binary(bytes, TypeId::numeric, 0, arena, out).ok();
+    (void)parse_text(bytes, TypeId::timestamp, 0, arena, out).ok();
   }
 }
 

@@ -69,6 +69,29 @@ Status parse_integer(std::string_view text, TypeId type, std::int64_t& value) {
   return {};
 }
 
+// PostgreSQL takes what strtoul() does, negative numbers included.
+Status parse_oid(std::string_view text, std::int64_t& value) {
+  const std::string_view digits = trim(text);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::invalid_argument || stop != digits.data() + digits.size())
+    return invalid(text, TypeId::oid);
+  if (error != std::errc() || value < INT32_MIN || value > std::int64_t{UINT32_MAX}) {
+    return Status(ErrorCode::numeric_out_of_range,
+                  "value \"" + std::string(text) + "\" is out of range for type oid");
+  }
+  value = static_cast<std::int64_t>(static_cast<std::uint32_t>(value));
+  return {};
+}
+
+constexpr std::size_t kMaxName_bytes = 63;
+
+// The length of the longest prefix of so many bytes that ends between two characters.
+std::size_t prefix_within(std::string_view text, std::size_t most_bytes) {
+  std::size_t end = std::min(text.size(), most_bytes);
+  while (end < text.size() && end > 0 && (text[end] & 0xc0) == 0x80) --end;
+  return end;
+}
+
 Status parse_real(std::string_view text, double& value) {
   std::string_view digits = trim(text);
   if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') digits.remove_prefix(1);
@@ -150,20 +173,24 @@ void append_text(std::string& out, const Type& type, const Datum& value) {
     case TypeId::numeric:
       append(out, value.decimal());
       break;
-    case TypeId::unknown:
-    case TypeId::text:
-    case TypeId::varchar:
-    case TypeId::bpchar:
-      out += value.text;
-      break;
     case TypeId::timestamp:
     case TypeId::timestamptz:
       append_timestamp(out, value.integer, type.id == TypeId::timestamptz);
       break;
+    case TypeId::oid:
+      append_integer(out, value.integer);
+      break;
+    default:
+      if (type.is_array()) {
+        append_array_text(out, type.id, value);
+      } else {
+        out += value.text;
+      }
+      break;
   }
 }
 
-Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Datum& out) {
+Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Arena& arena, Datum& out) {
   out = Datum();
   out.null = false;
   switch (type) {
@@ -192,10 +219,17 @@ Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Datum
       out.integer = *value;
       return {};
     }
-    case TypeId::unknown:
-    case TypeId::text:
-    case TypeId::varchar:
-    case TypeId::bpchar:
+    case TypeId::oid:
+      return parse_oid(text, out.integer);
+    case TypeId::char1:
+      text = text.substr(0, 1);
+      break;
+    case TypeId::name:
+      text = text.substr(0, prefix_within(text, kMaxName_bytes));
+      break;
+    default:
+      if (Type{type}.is_array()) return parse_array_text(text, type, now_us, arena, out);
+      if (Type{type}.is_catalog_object()) return invalid(text, type);
       break;
   }
   out.text = text;

@@ -26,8 +26,9 @@ Value value_of(const std::string& text, const procedure::Parameter& result) {
   if (text == "NULL") return {};
   const sql::Type type = sql::column_type(result.type, result.precision, result.scale);
   if (type.is_string() || type.id == sql::TypeId::timestamp) return text;
+  sql::Arena arena;
   sql::Datum datum;
-  NAMDB_CHECK(sql::parse_text(text, type.id, 0, datum).ok());
+  NAMDB_CHECK(sql::parse_text(text, type.id, 0, arena, datum).ok());
   return type.id == sql::TypeId::numeric ? static_cast<std::int64_t>(datum.unscaled) : datum.integer;
 }
 

@@ -1,0 +1,173 @@
+// Calls of aggregates.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "compute/sql/bind/bind_expression.h"
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+struct Named {
+  std::string_view name;
+  AggregateKind kind;
+  std::size_t arguments;
+};
+
+constexpr std::array kAggregates = {
+    Named{"count", AggregateKind::count, 1},     Named{"sum", AggregateKind::sum, 1},
+    Named{"min", AggregateKind::minimum, 1},     Named{"max", AggregateKind::maximum, 1},
+    Named{"avg", AggregateKind::average, 1},     Named{"bool_and", AggregateKind::all_true, 1},
+    Named{"every", AggregateKind::all_true, 1},  Named{"bool_or", AggregateKind::any_true, 1},
+    Named{"array_agg", AggregateKind::array, 1}, Named{"string_agg", AggregateKind::joined_string, 2}};
+
+const Named* find_aggregate(std::string_view name) {
+  const auto found = std::ranges::find(kAggregates, name, &Named::name);
+  return found == kAggregates.end() ? nullptr : &*found;
+}
+
+bool same_or_none(const ExprPtr& left, const ExprPtr& right) {
+  if (left == nullptr || right == nullptr) return left == right;
+  return !is_volatile(*left) && same(*left, *right);
+}
+
+bool same_order(const OrderItem& left, const OrderItem& right) {
+  return left.descending == right.descending && left.nulls_first == right.nulls_first &&
+         same_or_none(left.value, right.value);
+}
+
+bool is_same(const Aggregate& left, const Aggregate& right) {
+  return left.kind == right.kind && left.distinct == right.distinct && left.type == right.type &&
+         same_or_none(left.argument, right.argument) && same_or_none(left.separator, right.separator) &&
+         std::ranges::equal(left.order, right.order, same_order);
+}
+
+// The type of the aggregate's value; nullopt: there is none for arguments of that type.
+std::optional<TypeId> result_type(AggregateKind kind, const Type& argument) {
+  switch (kind) {
+    case AggregateKind::sum:
+    case AggregateKind::average:
+      if (!argument.is_number()) return std::nullopt;
+      if (argument.id == TypeId::float8) return TypeId::float8;
+      return kind == AggregateKind::sum && (argument.id == TypeId::int2 || argument.id == TypeId::int4)
+                 ? TypeId::int8
+                 : TypeId::numeric;
+    case AggregateKind::minimum:
+    case AggregateKind::maximum:
+      if (argument.id == TypeId::boolean || argument.is_catalog_object()) return std::nullopt;
+      return argument.id == TypeId::varchar || argument.id == TypeId::name ? TypeId::text : argument.id;
+    case AggregateKind::all_true:
+    case AggregateKind::any_true:
+      return argument.id == TypeId::boolean ? std::optional(TypeId::boolean) : std::nullopt;
+    case AggregateKind::array:
+      return array_type(argument.id);
+    case AggregateKind::joined_string:
+      return argument.is_string() ? std::optional(TypeId::text) : std::nullopt;
+    default:
+      return TypeId::int8;
+  }
+}
+
+// Distinct values come in their order, and only the order of values counts.
+Status order_distinct(Aggregate& aggregate) {
+  const bool collects =
+      aggregate.kind == AggregateKind::array || aggregate.kind == AggregateKind::joined_string;
+  if (!collects) {
+    // The order of the rows does not matter to the others.
+    aggregate.order.clear();
+    return {};
+  }
+  if (!aggregate.distinct) return {};
+  for (const OrderItem& item : aggregate.order) {
+    if (same(*item.value, *aggregate.argument)) continue;
+    return Status(ErrorCode::invalid_column_reference,
+                  "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list");
+  }
+  if (aggregate.order.empty()) aggregate.order.push_back({clone(*aggregate.argument), false, false});
+  return {};
+}
+
+}  // namespace
+
+bool is_aggregate(std::string_view name) {
+  return find_aggregate(name) != nullptr;
+}
+
+// Within the arguments there are no aggregates.
+Status ExpressionBinder::bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args,
+                                              std::vector<OrderItem>& order) {
+  std::vector<Aggregate>* const outer = std::exchange(aggregates_, nullptr);
+  const std::string_view outer_clause = std::exchange(clause_, kNestedAggregate);
+  const auto bind_all = [&]() -> Status {
+    for (const Json& item : list(body, "args")) {
+      NAMDB_SQL_ASSIGN(ExprPtr value, bind(item));
+      args.push_back(std::move(value));
+    }
+    for (const Json& item : list(body, "agg_order")) {
+      NAMDB_SQL_ASSIGN(OrderItem sorted, order_item(*node(item).body));
+      NAMDB_SQL_ASSIGN(sorted.value, bind(*find(*node(item).body, "node")));
+      NAMDB_SQL_CHECK(decide_unknown(sorted.value));
+      order.push_back(std::move(sorted));
+    }
+    return {};
+  };
+  Status status = bind_all();
+  aggregates_ = outer;
+  clause_ = outer_clause;
+  return status;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Json& body) {
+  if (aggregates_ == nullptr && clause_ == kNestedAggregate)
+    return Status(ErrorCode::grouping_error, "aggregate function calls cannot be nested");
+  if (aggregates_ == nullptr) {
+    return Status(ErrorCode::grouping_error,
+                  "aggregate functions are not allowed in " + std::string(clause_));
+  }
+  const Named& named = *find_aggregate(name);
+  Aggregate aggregate;
+  if (flag(body, "agg_star")) {
+    if (name != "count")
+      return Status(ErrorCode::undefined_function, "function " + std::string(name) + "() does not exist");
+    aggregate.type = {TypeId::int8};
+  } else {
+    if (list(body, "args").empty() && name == "count") {
+      return Status(ErrorCode::wrong_object_type,
+                    "count(*) must be used to call a parameterless aggregate function");
+    }
+    std::vector<ExprPtr> args;
+    NAMDB_SQL_CHECK(bind_aggregate_parts(body, args, aggregate.order));
+    if (args.size() != named.arguments) return no_such_function(name, args);
+    if (args[0]->type.id == TypeId::unknown && (name == "sum" || name == "avg")) {
+      return Status(ErrorCode::ambiguous_function,
+                    "function " + std::string(name) + "(unknown) is not unique",
+                    "Could not choose a best candidate function. You might need to add explicit type casts.");
+    }
+    if (named.kind == AggregateKind::array && args[0]->type.is_array())
+      return unsupported("an array of several dimensions");
+    NAMDB_SQL_CHECK(decide_unknown(args[0]));
+    const std::optional<TypeId> type = result_type(named.kind, args[0]->type);
+    const auto is_text = [](const Type& t) { return t.is_string() || t.id == TypeId::unknown; };
+    if (!type || (args.size() > 1 && !is_text(args[1]->type))) return no_such_function(name, args);
+    if (args.size() > 1) NAMDB_SQL_CHECK(decide_unknown(args[1]));
+    aggregate.kind = named.kind;
+    aggregate.type = {*type};
+    aggregate.argument = std::move(args[0]);
+    if (args.size() > 1) aggregate.separator = std::move(args[1]);
+  }
+  aggregate.distinct = flag(body, "agg_distinct");
+  NAMDB_SQL_CHECK(order_distinct(aggregate));
+  // One that the statement has already is not calculated twice.
+  const auto found = std::ranges::find_if(
+      *aggregates_, [&aggregate](const Aggregate& other) { return is_same(aggregate, other); });
+  ExprPtr expr = make_expr(ExprKind::aggregate, aggregate.type);
+  expr->index = static_cast<std::uint32_t>(found - aggregates_->begin());
+  if (found == aggregates_->end()) aggregates_->push_back(std::move(aggregate));
+  return expr;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,102 @@
+// Arrays in expressions, and COLLATE.
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "compute/sql/bind/bind_expression.h"
+#include "compute/sql/bind/check_status.h"
+
+namespace namdb::sql {
+
+Result<ExprPtr> ExpressionBinder::bind_array(const Json& body, Type wanted) {
+  ExprPtr array = make_expr(ExprKind::array, wanted);
+  std::vector<ExprPtr*> elements;
+  for (const Json& item : list(body, "elements")) {
+    if (node(item).kind == "A_ArrayExpr") return unsupported("an array of several dimensions");
+    NAMDB_SQL_ASSIGN(ExprPtr element, bind(item));
+    array->args.push_back(std::move(element));
+  }
+  if (wanted.is_array()) {
+    for (ExprPtr& element : array->args)
+      NAMDB_SQL_CHECK(coerce(element, {element_type(wanted.id)}, Coercion::explicit_cast));
+    return array;
+  }
+  if (array->args.empty()) {
+    return Status(ErrorCode::indeterminate_datatype, "cannot determine type of empty array",
+                  "Explicitly cast to the desired type, for example ARRAY[]::integer[].");
+  }
+  for (ExprPtr& element : array->args) elements.push_back(&element);
+  Type type;
+  NAMDB_SQL_CHECK(unify_all(elements, "ARRAY", type));
+  const std::optional<TypeId> array_id = array_type(type.id);
+  if (!array_id) return unsupported("an array of " + std::string(type_name(type.id)));
+  array->type = {*array_id};
+  return array;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_subscript(const Json& body) {
+  const Json& steps = list(body, "indirection");
+  if (steps.size() != 1 || node(steps[0]).kind != "A_Indices") return unsupported("a field of a value");
+  const Json& indices = *node(steps[0]).body;
+  if (flag(indices, "is_slice")) return unsupported("a slice of an array");
+  NAMDB_SQL_ASSIGN(ExprPtr array, bind(*find(body, "arg")));
+  if (!array->type.is_array()) {
+    return Status(ErrorCode::datatype_mismatch, "cannot subscript type " +
+                                                    std::string(type_name(array->type.id)) +
+                                                    " because it does not support subscripting");
+  }
+  NAMDB_SQL_ASSIGN(ExprPtr index, bind(*find(indices, "uidx")));
+  NAMDB_SQL_CHECK(coerce(index, {TypeId::int4}, Coercion::assignment));
+  ExprPtr element = make_expr(ExprKind::subscript, {element_type(array->type.id)});
+  element->args.push_back(std::move(array));
+  element->args.push_back(std::move(index));
+  return element;
+}
+
+// All strings compare byte by byte.
+Result<ExprPtr> ExpressionBinder::bind_collate(const Json& body) {
+  const std::vector<std::string_view> name = names(list(body, "collname"));
+  const std::string_view collation = name.empty() ? std::string_view() : name.back();
+  if (collation != "default" && collation != "C" && collation != "POSIX")
+    return unsupported("collation \"" + std::string(collation) + "\"");
+  NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "arg")));
+  NAMDB_SQL_CHECK(decide_unknown(value));
+  if (!value->type.is_string()) {
+    return Status(ErrorCode::datatype_mismatch,
+                  "collations are not supported by type " + std::string(type_name(value->type.id)));
+  }
+  return value;
+}
+
+// value op ANY (array), value op ALL (array).
+Result<ExprPtr> ExpressionBinder::bind_of_array(const Json& body, bool any) {
+  const std::vector<std::string_view> parts = names(list(body, "name"));
+  const std::string_view name = parts.empty() ? std::string_view() : parts.back();
+  const std::optional<char> op = comparison_operator(name);
+  if (!op) return unsupported("operator " + std::string(name) + " with ANY and ALL");
+  NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
+  NAMDB_SQL_ASSIGN(ExprPtr array, bind(*find(body, "rexpr")));
+  if (array->type.id == TypeId::unknown) {
+    NAMDB_SQL_CHECK(decide_unknown(value));
+    const Type element = value->type.id == TypeId::varchar ? Type{TypeId::text} : Type{value->type.id};
+    const std::optional<TypeId> type = array_type(element.is_catalog_object() ? TypeId::oid : element.id);
+    if (!type) return unsupported("an array of " + std::string(type_name(element.id)));
+    NAMDB_SQL_CHECK(coerce(array, {*type}, Coercion::implicit));
+  }
+  if (!array->type.is_array()) {
+    return Status(ErrorCode::wrong_object_type, "op ANY/ALL (array) requires array on right side");
+  }
+  // The elements compare as a value of their type would.
+  ExprPtr element = make_expr(ExprKind::outer, {element_type(array->type.id)});
+  NAMDB_SQL_CHECK(unify(value, element, name));
+  if (element->kind == ExprKind::cast && element->type.id != element_type(array->type.id)) {
+    const std::optional<TypeId> type = array_type(element->type.id);
+    if (!type) return unsupported("an array of " + std::string(type_name(element->type.id)));
+    NAMDB_SQL_CHECK(coerce(array, {*type}, Coercion::implicit));
+  }
+  ExprPtr expr = make_expr(any ? ExprKind::any_of_array : ExprKind::all_of_array, {TypeId::boolean}, *op);
+  expr->args.push_back(std::move(value));
+  expr->args.push_back(std::move(array));
+  return expr;
+}
+
+}  // namespace namdb::sql

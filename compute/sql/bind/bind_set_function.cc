@@ -1,0 +1,124 @@
+// Functions that give several rows, in FROM and in the select list.
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "compute/sql/bind/bind_set_function.h"
+#include "compute/sql/bind/check_status.h"
+
+namespace namdb::sql {
+namespace {
+
+using Kind = SetFunction::Kind;
+
+std::optional<Kind> kind_of(std::string_view name) {
+  if (name == "generate_series") return Kind::series;
+  if (name == "generate_subscripts") return Kind::subscripts;
+  if (name == "unnest") return Kind::unnest;
+  return std::nullopt;
+}
+
+std::string_view function_name(const Json& call) {
+  const std::vector<std::string_view> parts = names(list(call, "funcname"));
+  if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog")) return {};
+  return parts.back();
+}
+
+Status bind_series(ExpressionBinder& expressions, std::vector<ExprPtr>& args, Type& type) {
+  if (args.size() != 2 && args.size() != 3) return no_such_function("generate_series", args);
+  type = {TypeId::int4};
+  for (const ExprPtr& argument : args) {
+    if (argument->type.type_class() == TypeClass::time || argument->type.id == TypeId::numeric)
+      return unsupported("generate_series of " + std::string(type_name(argument->type.id)));
+    if (argument->type.id != TypeId::unknown && !argument->type.is_integer())
+      return no_such_function("generate_series", args);
+    if (argument->type.id == TypeId::int8) type = {TypeId::int8};
+  }
+  for (ExprPtr& argument : args) NAMDB_SQL_CHECK(expressions.coerce(argument, type, Coercion::implicit));
+  return {};
+}
+
+// unnest() of several arrays is one call for each.
+Status bind_unnest(std::vector<ExprPtr> args, SetFunction& function) {
+  for (const ExprPtr& argument : args) {
+    if (!argument->type.is_array()) return no_such_function("unnest", args);
+  }
+  for (ExprPtr& argument : args) {
+    function.columns.push_back({"unnest", {element_type(argument->type.id)}});
+    SetFunction::Call& call = function.calls.emplace_back();
+    call.kind = Kind::unnest;
+    call.args.push_back(std::move(argument));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_set_function(std::string_view name) {
+  return kind_of(name).has_value();
+}
+
+Status bind_set_call(ExpressionBinder& expressions, const Json& json, SetFunction& function) {
+  const Node e = node(json);
+  const std::string_view name = e.kind == "FuncCall" ? function_name(*e.body) : std::string_view();
+  const std::optional<Kind> kind = kind_of(name);
+  if (!kind) {
+    // It gives one row.
+    NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind(json));
+    NAMDB_SQL_CHECK(expressions.decide_unknown(value));
+    function.columns.push_back({column_name_of(json), value->type});
+    SetFunction::Call& call = function.calls.emplace_back();
+    call.args.push_back(std::move(value));
+    return {};
+  }
+  NAMDB_SQL_CHECK(only(*e.body, "a function call", {"funcname", "args", "funcformat"}));
+  std::vector<ExprPtr> args;
+  for (const Json& argument : list(*e.body, "args")) {
+    NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind(argument));
+    args.push_back(std::move(value));
+  }
+  if (args.empty()) return no_such_function(name, args);
+  if (*kind == Kind::unnest) return bind_unnest(std::move(args), function);
+  Type type{TypeId::int4};
+  if (*kind == Kind::series) {
+    NAMDB_SQL_CHECK(bind_series(expressions, args, type));
+  } else {
+    if (args.size() != 2 || !args[0]->type.is_array()) return no_such_function(name, args);
+    NAMDB_SQL_CHECK(expressions.coerce(args[1], {TypeId::int4}, Coercion::implicit));
+  }
+  function.columns.push_back({std::string(name), type});
+  SetFunction::Call& call = function.calls.emplace_back();
+  call.kind = *kind;
+  call.args = std::move(args);
+  return {};
+}
+
+Result<SetFunction> bind_range_function(ExpressionBinder& expressions, const Json& body) {
+  NAMDB_SQL_CHECK(
+      only(body, "a function in FROM", {"lateral", "ordinality", "is_rowsfrom", "functions", "alias"}));
+  SetFunction function;
+  for (const Json& item : list(body, "functions")) {
+    const Json& call = list(*node(item).body, "items")[0];
+    NAMDB_SQL_CHECK(bind_set_call(expressions, call, function));
+  }
+  function.ordinality = flag(body, "ordinality");
+  if (function.ordinality) function.columns.push_back({"ordinality", {TypeId::int8}});
+  return function;
+}
+
+// Not those of subqueries.
+void find_set_calls(const Json& json, std::vector<const Json*>& calls) {
+  if (!json.is_structured()) return;
+  if (json.is_object() && json.size() == 1) {
+    const Node part = node(json);
+    if (part.kind == "SubLink") return;
+    if (part.kind == "FuncCall" && is_set_function(function_name(*part.body))) {
+      calls.push_back(&json);
+      return;
+    }
+  }
+  for (const Json& child : json) find_set_calls(child, calls);
+}
+
+}  // namespace namdb::sql

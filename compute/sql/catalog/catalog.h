@@ -1,0 +1,74 @@
+// The catalog as PostgreSQL's clients see it: relations with their identities (OIDs), made from the tables
+// that the engine has. It never changes; each statement that asks for it has one of its own.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/api/table.h"
+#include "compute/sql/catalog/system_relations.h"
+#include "compute/sql/value/types.h"
+
+namespace namdb::sql {
+
+inline constexpr Oid kCatalogSchemaOid = 11;
+inline constexpr Oid kPublicSchemaOid = 2200;
+inline constexpr Oid kInformationSchemaOid = 13'000;
+inline constexpr Oid kOwnerOid = 10;  // the one role: the session's user
+inline constexpr Oid kDatabaseOid = 5;
+inline constexpr Oid kTablespaceOid = 1663;
+inline constexpr Oid kHeapMethodOid = 2;
+inline constexpr Oid kBtreeMethodOid = 403;
+inline constexpr Oid kHashMethodOid = 405;
+inline constexpr Oid kDefaultCollationOid = 100;
+
+struct CatalogRelation {
+  Oid oid = 0;
+  Oid schema = kPublicSchemaOid;
+  std::string name;
+  char kind = 'r';                         // as pg_class.relkind has it: r, v, i (index), S (sequence)
+  const SystemRelation* system = nullptr;  // null: it is made from `table`
+  storage::TableRef table;                 // of an index or a sequence: the table it belongs to
+  storage::IndexRef index;                 // null for kind i: the primary key
+  std::uint32_t column = 0;                // of a sequence: the column that it fills
+
+  bool is_table() const { return kind == 'r' && table != nullptr; }
+  bool is_primary_key() const { return kind == 'i' && index == nullptr; }
+  // An index that a constraint has made.
+  bool is_constraint() const { return kind == 'i' && (index == nullptr || index->constraint); }
+};
+
+class Catalog {
+ public:
+  explicit Catalog(std::vector<storage::TableRef> tables);
+  Catalog(const Catalog&) = delete;
+  Catalog& operator=(const Catalog&) = delete;
+
+  const std::vector<CatalogRelation>& relations() const { return relations_; }
+  // Null: there is none.
+  const CatalogRelation* find(std::int64_t oid) const;
+  // Without a schema, pg_catalog comes before public.
+  const CatalogRelation* find(std::string_view schema, std::string_view name) const;
+
+  // The columns of an index, in the order of its definition.
+  static std::vector<layout::IndexColumn> columns_of(const CatalogRelation& index);
+  // The identity of the table that an index or a sequence belongs to.
+  static Oid table_oid(const CatalogRelation& relation);
+  static Oid index_oid(const storage::Index& index);
+  static Oid primary_key_oid(const storage::Table& table);
+
+ private:
+  void add(CatalogRelation relation);
+  void add_table(const storage::TableRef& table);
+
+  std::vector<CatalogRelation> relations_;
+  absl::flat_hash_map<Oid, std::size_t> by_oid_;
+};
+
+std::string_view schema_name(Oid schema);
+
+}  // namespace namdb::sql

@@ -1,0 +1,224 @@
+#include "compute/sql/catalog/definition_text.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compute/sql/value/sequence_default.h"
+
+namespace namdb::sql {
+namespace {
+
+// Words that SQL does not take as names of columns or tables.
+constexpr auto kReserved = std::to_array<std::string_view>({"all",
+                                                            "analyse",
+                                                            "analyze",
+                                                            "and",
+                                                            "any",
+                                                            "array",
+                                                            "as",
+                                                            "asc",
+                                                            "asymmetric",
+                                                            "authorization",
+                                                            "between",
+                                                            "bigint",
+                                                            "binary",
+                                                            "bit",
+                                                            "boolean",
+                                                            "both",
+                                                            "case",
+                                                            "cast",
+                                                            "char",
+                                                            "character",
+                                                            "check",
+                                                            "coalesce",
+                                                            "collate",
+                                                            "collation",
+                                                            "column",
+                                                            "concurrently",
+                                                            "constraint",
+                                                            "create",
+                                                            "cross",
+                                                            "current_catalog",
+                                                            "current_date",
+                                                            "current_role",
+                                                            "current_schema",
+                                                            "current_time",
+                                                            "current_timestamp",
+                                                            "current_user",
+                                                            "dec",
+                                                            "decimal",
+                                                            "default",
+                                                            "deferrable",
+                                                            "desc",
+                                                            "distinct",
+                                                            "do",
+                                                            "else",
+                                                            "end",
+                                                            "except",
+                                                            "exists",
+                                                            "extract",
+                                                            "false",
+                                                            "fetch",
+                                                            "float",
+                                                            "for",
+                                                            "foreign",
+                                                            "freeze",
+                                                            "from",
+                                                            "full",
+                                                            "grant",
+                                                            "greatest",
+                                                            "group",
+                                                            "grouping",
+                                                            "having",
+                                                            "ilike",
+                                                            "in",
+                                                            "initially",
+                                                            "inner",
+                                                            "inout",
+                                                            "int",
+                                                            "integer",
+                                                            "intersect",
+                                                            "interval",
+                                                            "into",
+                                                            "is",
+                                                            "isnull",
+                                                            "join",
+                                                            "lateral",
+                                                            "leading",
+                                                            "least",
+                                                            "left",
+                                                            "like",
+                                                            "limit",
+                                                            "localtime",
+                                                            "localtimestamp",
+                                                            "national",
+                                                            "natural",
+                                                            "nchar",
+                                                            "none",
+                                                            "normalize",
+                                                            "not",
+                                                            "notnull",
+                                                            "null",
+                                                            "nullif",
+                                                            "numeric",
+                                                            "offset",
+                                                            "on",
+                                                            "only",
+                                                            "or",
+                                                            "order",
+                                                            "out",
+                                                            "outer",
+                                                            "overlaps",
+                                                            "overlay",
+                                                            "placing",
+                                                            "position",
+                                                            "precision",
+                                                            "primary",
+                                                            "real",
+                                                            "references",
+                                                            "returning",
+                                                            "right",
+                                                            "row",
+                                                            "select",
+                                                            "session_user",
+                                                            "setof",
+                                                            "similar",
+                                                            "smallint",
+                                                            "some",
+                                                            "substring",
+                                                            "symmetric",
+                                                            "table",
+                                                            "tablesample",
+                                                            "then",
+                                                            "time",
+                                                            "timestamp",
+                                                            "to",
+                                                            "trailing",
+                                                            "treat",
+                                                            "trim",
+                                                            "true",
+                                                            "union",
+                                                            "unique",
+                                                            "user",
+                                                            "using",
+                                                            "values",
+                                                            "varchar",
+                                                            "variadic",
+                                                            "verbose",
+                                                            "when",
+                                                            "where",
+                                                            "window",
+                                                            "with"});
+static_assert(std::ranges::is_sorted(kReserved));
+
+bool is_plain(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  return std::ranges::all_of(
+      name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+std::string quoted(std::string_view text, char quote) {
+  std::string out(1, quote);
+  for (const char c : text) out.append(c == quote ? 2 : 1, c);
+  return out + quote;
+}
+
+std::string column_list(const CatalogRelation& index, bool with_order) {
+  std::string list;
+  for (const layout::IndexColumn& column : Catalog::columns_of(index)) {
+    if (!list.empty()) list += ", ";
+    list += quote_identifier(index.table->schema.columns()[column.column].name);
+    if (with_order && column.descending) list += " DESC";
+  }
+  return "(" + list + ")";
+}
+
+}  // namespace
+
+std::string quote_identifier(std::string_view name) {
+  if (is_plain(name) && !std::ranges::binary_search(kReserved, name)) return std::string(name);
+  return quoted(name, '"');
+}
+
+std::string quote_literal(std::string_view text) {
+  if (text.find('\\') == std::string_view::npos) return quoted(text, '\'');
+  std::string escaped;
+  for (const char c : text) escaped.append(c == '\\' ? 2 : 1, c);
+  return "E" + quoted(escaped, '\'');
+}
+
+std::string default_text(const layout::Column& column) {
+  if (const auto sequence = sequence_default_of(column))
+    return "nextval(" + quote_literal(quote_identifier(sequence->name)) + "::regclass)";
+  const std::string& text = *column.default_text;
+  if (column.type == layout::ColumnType::timestamp && text == "now") return "now()";
+  if (column.type == layout::ColumnType::boolean) return text.starts_with('t') ? "true" : "false";
+  const bool is_number = !column.is_string() && column.type != layout::ColumnType::timestamp;
+  if (is_number && !text.starts_with('-') && text.find_first_not_of("0123456789.") == std::string::npos)
+    return text;
+  const TypeId type = column_type(column).id;
+  // As a type without a length, character is bpchar.
+  const std::string_view name = type == TypeId::bpchar ? internal_type_name(type) : type_name(type);
+  return quote_literal(text) + "::" + std::string(name);
+}
+
+std::string index_text(const CatalogRelation& index, bool with_schema) {
+  const bool unique = index.index == nullptr || index.index->unique;
+  const bool hash = index.index == nullptr || index.index->hash;
+  std::string text = unique ? "CREATE UNIQUE INDEX " : "CREATE INDEX ";
+  text += quote_identifier(index.name) + " ON ";
+  if (with_schema) text += std::string(schema_name(index.schema)) + ".";
+  text += quote_identifier(index.table->name) + " USING " + (hash ? "hash " : "btree ");
+  return text + column_list(index, true);
+}
+
+std::string constraint_text(const CatalogRelation& index) {
+  return (index.is_primary_key() ? "PRIMARY KEY " : "UNIQUE ") + column_list(index, false);
+}
+
+std::string relation_text(const CatalogRelation& relation) {
+  const std::string name = quote_identifier(relation.name);
+  return relation.schema == kInformationSchemaOid ? std::string(kInformationSchema) + "." + name : name;
+}
+
+}  // namespace namdb::sql

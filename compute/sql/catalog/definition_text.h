@@ -1,0 +1,24 @@
+// Parts of the catalog as SQL, as PostgreSQL's pg_get_...def() functions and psql show them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compute/sql/catalog/catalog.h"
+
+namespace namdb::sql {
+
+// The name, in quotes where SQL needs them.
+std::string quote_identifier(std::string_view name);
+std::string quote_literal(std::string_view text);
+
+// The expression of a column's default; the column has one.
+std::string default_text(const layout::Column& column);
+// CREATE INDEX ..., with schemas in names or without.
+std::string index_text(const CatalogRelation& index, bool with_schema);
+// "PRIMARY KEY (a, b)", "UNIQUE (a)": of an index that a constraint has made.
+std::string constraint_text(const CatalogRelation& index);
+// The name by which regclass shows it: with its schema where the name alone means something else.
+std::string relation_text(const CatalogRelation& relation);
+
+}  // namespace namdb::sql

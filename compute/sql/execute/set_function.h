@@ -1,0 +1,44 @@
+// The rows of functions in FROM: generate_series(), unnest() and their like.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compute/sql/expression/expression.h"
+#include "compute/sql/plan/plan.h"
+#include "compute/sql/value/array.h"
+
+namespace namdb::sql {
+
+class SetFunctionRows {
+ public:
+  // The function outlives the rows.
+  explicit SetFunctionRows(const SetFunction& function) : function_(function) {}
+
+  // Evaluates the arguments, and begins anew with them. Errors are theirs; after a pause it is called again.
+  // invalid_parameter_value: a series with a step of 0.
+  Status begin(const EvalContext& context);
+  // The next row: a value for each column, whose strings live until the next begin(). False: there is none.
+  bool next(std::span<Datum> row);
+
+ private:
+  struct State {
+    bool ended = false;
+    Datum value;  // of a scalar function, and the array of others
+    std::int64_t next = 0;
+    std::int64_t last = 0;
+    std::int64_t step = 1;
+    std::size_t read_bytes = 0;  // of the array
+  };
+
+  Status begin_call(const SetFunction::Call& call, const EvalContext& context, State& state);
+  static bool next_value(const SetFunction::Call& call, State& state, Datum& value);
+
+  const SetFunction& function_;
+  std::vector<State> states_;
+  std::int64_t row_ = 0;
+  Arena arena_;  // of arrays and strings
+};
+
+}  // namespace namdb::sql

@@ -1,0 +1,163 @@
+#include "compute/sql/expression/catalog_cast.h"
+
+#include <charconv>
+#include <optional>
+
+#include "compute/sql/catalog/definition_text.h"
+
+namespace namdb::sql {
+namespace {
+
+Status invalid_name() {
+  return Status(ErrorCode::invalid_name, "invalid name syntax");
+}
+
+char lower_case(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::optional<Oid> parse_number(std::string_view text) {
+  Oid oid = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), oid);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return oid;
+}
+
+Datum object(Oid oid, std::string_view name, Arena& arena) {
+  Datum datum = Datum::of_integer(oid);
+  datum.text = arena.copy(name);
+  return datum;
+}
+
+std::optional<std::string> name_of_type(Oid oid) {
+  if (oid == 0) return std::nullopt;
+  const std::optional<TypeId> type = type_from_oid(oid);
+  if (!type || *type == TypeId::unknown) return std::nullopt;
+  return std::string(type_name(*type));
+}
+
+std::optional<std::string> name_of(Oid oid, TypeId to, const Catalog& catalog) {
+  switch (to) {
+    case TypeId::regclass: {
+      const CatalogRelation* const relation = catalog.find(oid);
+      return relation == nullptr ? std::nullopt : std::optional(relation_text(*relation));
+    }
+    case TypeId::regtype:
+      return name_of_type(oid);
+    case TypeId::regnamespace:
+      if (oid != kCatalogSchemaOid && oid != kPublicSchemaOid && oid != kInformationSchemaOid)
+        return std::nullopt;
+      return std::string(schema_name(oid));
+    default:
+      return std::nullopt;
+  }
+}
+
+Status from_name(std::string_view text, TypeId to, const Catalog& catalog, Arena& arena, Datum& out) {
+  const std::string quoted = "\"" + std::string(text) + "\"";
+  switch (to) {
+    case TypeId::regclass: {
+      const CatalogRelation* relation = nullptr;
+      if (Status status = find_relation(catalog, text, relation); !status.ok()) return status;
+      if (relation == nullptr)
+        return Status(ErrorCode::undefined_table, "relation " + quoted + " does not exist");
+      out = object(relation->oid, relation_text(*relation), arena);
+      return {};
+    }
+    case TypeId::regtype: {
+      const TypeId type = find_type(text);
+      if (type == TypeId::unknown)
+        return Status(ErrorCode::undefined_object, "type " + quoted + " does not exist");
+      out = object(type_oid(type), type_name(type), arena);
+      return {};
+    }
+    case TypeId::regnamespace:
+      for (const Oid schema : {kCatalogSchemaOid, kPublicSchemaOid, kInformationSchemaOid}) {
+        if (schema_name(schema) != text) continue;
+        out = object(schema, text, arena);
+        return {};
+      }
+      return Status(ErrorCode::undefined_schema, "schema " + quoted + " does not exist");
+    case TypeId::regproc:
+      return Status(ErrorCode::undefined_function, "function " + quoted + " does not exist");
+    default:
+      return Status(ErrorCode::undefined_object, "role " + quoted + " does not exist");
+  }
+}
+
+}  // namespace
+
+Status parse_qualified_name(std::string_view text, std::vector<std::string>& parts) {
+  std::size_t at = 0;
+  const auto skip_blanks = [&text, &at] {
+    while (at < text.size() && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r'))) ++at;
+  };
+  while (true) {
+    skip_blanks();
+    std::string part;
+    if (at < text.size() && text[at] == '"') {
+      while (++at < text.size()) {
+        if (text[at] == '"' && (at + 1 == text.size() || text[at + 1] != '"')) break;
+        if (text[at] == '"') ++at;
+        part += text[at];
+      }
+      if (at == text.size()) return invalid_name();
+      ++at;
+    } else {
+      while (at < text.size() && text[at] != '.' && text[at] != ' ' && text[at] != '"')
+        part += lower_case(text[at++]);
+    }
+    if (part.empty()) return invalid_name();
+    parts.push_back(std::move(part));
+    skip_blanks();
+    if (at == text.size()) return {};
+    if (text[at++] != '.') return invalid_name();
+  }
+}
+
+Status find_relation(const Catalog& catalog, std::string_view name, const CatalogRelation*& relation) {
+  std::vector<std::string> parts;
+  if (Status status = parse_qualified_name(name, parts); !status.ok()) return status;
+  if (parts.size() > 2)
+    return Status(ErrorCode::feature_not_supported, "a name with a database is not supported");
+  relation = catalog.find(parts.size() == 2 ? parts[0] : std::string_view(), parts.back());
+  return {};
+}
+
+TypeId find_type(std::string_view name) {
+  if (name.starts_with("pg_catalog.")) name.remove_prefix(std::string_view("pg_catalog.").size());
+  for (const TypeId type : all_types()) {
+    if (name == type_name(type) || name == internal_type_name(type)) return type;
+    if (type_name(type).ends_with("[]") && name == std::string(internal_type_name(element_type(type))) + "[]")
+      return type;
+  }
+  if (name == "int") return TypeId::int4;
+  if (name == "char") return TypeId::bpchar;
+  if (name == "decimal") return TypeId::numeric;
+  return TypeId::unknown;
+}
+
+Status cast_to_catalog_object(const Datum& in, TypeId from, TypeId to, const Catalog& catalog, Arena& arena,
+                              Datum& out) {
+  Oid oid = static_cast<Oid>(in.integer);
+  if (Type{from}.is_string() || from == TypeId::unknown) {
+    if (in.text == "-") {
+      out = object(0, "-", arena);
+      return {};
+    }
+    const std::optional<Oid> number = parse_number(in.text);
+    if (!number) return from_name(in.text, to, catalog, arena, out);
+    oid = *number;
+  } else if (in.integer < INT32_MIN || in.integer > std::int64_t{UINT32_MAX}) {
+    return Status(ErrorCode::numeric_out_of_range, "OID out of range");
+  }
+  if (oid == 0) {
+    out = object(0, "-", arena);
+    return {};
+  }
+  const std::optional<std::string> name = name_of(oid, to, catalog);
+  out = object(oid, name ? *name : std::to_string(oid), arena);
+  return {};
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,419 @@
+#include "compute/sql/system/catalog_rows.h"
+
+#include <array>
+#include <optional>
+
+#include "common/base/check.h"
+#include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/expression/expression.h"
+#include "compute/sql/value/array.h"
+#include "compute/sql/value/sequence_default.h"
+
+namespace namdb::sql {
+namespace {
+
+Oid collation_of(TypeId type) {
+  constexpr Oid kC = 950;
+  if (type == TypeId::name) return kC;
+  return Type{type}.is_string() && type != TypeId::char1 && type != TypeId::json ? kDefaultCollationOid : 0;
+}
+
+char alignment_of(TypeId type) {
+  switch (type_size(type)) {
+    case 1:
+    case 64:
+      return 'c';
+    case 2:
+      return 's';
+    case 8:
+      return 'd';
+    default:
+      return 'i';
+  }
+}
+
+bool by_value(TypeId type) {
+  const std::int16_t size = type_size(type);
+  return size > 0 && size <= 8;
+}
+
+char category_of(TypeId type) {
+  if (type == TypeId::char1) return 'Z';
+  switch (Type{type}.type_class()) {
+    case TypeClass::boolean:
+      return 'B';
+    case TypeClass::string:
+      return type == TypeId::json ? 'U' : 'S';
+    case TypeClass::time:
+      return 'D';
+    case TypeClass::array:
+      return 'A';
+    default:
+      return 'N';
+  }
+}
+
+void add_types(CatalogRowWriter& rows) {
+  for (const TypeId type : all_types()) {
+    const TypeId element = element_type(type);
+    const std::optional<TypeId> array = array_type(type);
+    rows.add()
+        .number("oid", type_oid(type))
+        .text("typname", internal_type_name(type))
+        .number("typnamespace", kCatalogSchemaOid)
+        .number("typowner", kOwnerOid)
+        .number("typlen", type_size(type))
+        .flag("typbyval", by_value(type))
+        .text("typtype", "b")
+        .text("typcategory", std::string(1, category_of(type)))
+        .flag("typispreferred", is_preferred(type))
+        .flag("typisdefined", true)
+        .text("typdelim", ",")
+        .number("typelem", element == TypeId::unknown ? 0 : type_oid(element))
+        .number("typarray", array ? type_oid(*array) : 0)
+        .text("typalign", std::string(1, alignment_of(type)))
+        .text("typstorage", by_value(type) ? "p" : "x")
+        .number("typtypmod", -1)
+        .number("typcollation", collation_of(type));
+  }
+}
+
+void add_schemas(CatalogRowWriter& rows) {
+  for (const Oid schema : {kCatalogSchemaOid, kPublicSchemaOid, kInformationSchemaOid})
+    rows.add().number("oid", schema).text("nspname", schema_name(schema)).number("nspowner", kOwnerOid);
+}
+
+std::int64_t column_count(const CatalogRelation& relation) {
+  if (relation.system != nullptr) return static_cast<std::int64_t>(relation.system->columns.size());
+  if (relation.kind == 'i') return static_cast<std::int64_t>(Catalog::columns_of(relation).size());
+  return relation.kind == 'S' ? 3 : static_cast<std::int64_t>(relation.table->schema.columns().size());
+}
+
+void add_relations(CatalogRowWriter& rows, const Catalog& catalog) {
+  for (const CatalogRelation& relation : catalog.relations()) {
+    const bool hash = relation.is_primary_key() || (relation.kind == 'i' && relation.index->hash);
+    const Oid method = relation.kind == 'r'   ? kHeapMethodOid
+                       : relation.kind != 'i' ? 0
+                       : hash                 ? kHashMethodOid
+                                              : kBtreeMethodOid;
+    rows.add()
+        .number("oid", relation.oid)
+        .text("relname", relation.name)
+        .number("relnamespace", relation.schema)
+        .number("relowner", kOwnerOid)
+        .number("relam", method)
+        .number("relfilenode", relation.oid)
+        .set("reltuples", Datum::of_real(-1))
+        .flag("relhasindex", relation.is_table())
+        .text("relpersistence", "p")
+        .text("relkind", std::string(1, relation.kind))
+        .number("relnatts", column_count(relation))
+        .flag("relispopulated", true)
+        .text("relreplident", relation.kind == 'r' ? "d" : "n");
+  }
+}
+
+struct ShownColumn {
+  std::string_view name;
+  Type type;
+  bool not_null = false;
+  bool has_default = false;
+  std::string_view identity;
+};
+
+void add_column(CatalogRowWriter& rows, Oid relation, std::int64_t number, const ShownColumn& column) {
+  const TypeId type = column.type.id;
+  rows.add()
+      .number("attrelid", relation)
+      .text("attname", column.name)
+      .number("atttypid", type_oid(type))
+      .number("attstattarget", -1)
+      .number("attlen", type_size(type))
+      .number("attnum", number)
+      .number("attndims", column.type.is_array() ? 1 : 0)
+      .number("attcacheoff", -1)
+      .number("atttypmod", column.type.modifier)
+      .flag("attbyval", by_value(type))
+      .text("attalign", std::string(1, alignment_of(type)))
+      .text("attstorage", by_value(type)            ? "p"
+                          : type == TypeId::numeric ? "m"
+                                                    : "x")
+      .flag("attnotnull", column.not_null)
+      .flag("atthasdef", column.has_default)
+      .text("attidentity", column.identity)
+      .flag("attislocal", true)
+      .number("attcollation", collation_of(type));
+}
+
+ShownColumn shown(const layout::Column& column) {
+  const auto sequence = sequence_default_of(column);
+  return {column.name, column_type(column), column.not_null,
+          column.default_text.has_value() && !(sequence && sequence->always),
+          sequence && sequence->always ? "a" : ""};
+}
+
+void add_columns(CatalogRowWriter& rows, const Catalog& catalog) {
+  for (const CatalogRelation& relation : catalog.relations()) {
+    std::int64_t number = 0;
+    if (relation.system != nullptr) {
+      for (const SystemRelation::Column& column : relation.system->columns)
+        add_column(rows, relation.oid, ++number, {column.name, column.type});
+    } else if (relation.kind == 'S') {
+      add_column(rows, relation.oid, ++number, {"last_value", {TypeId::int8}, true});
+      add_column(rows, relation.oid, ++number, {"log_cnt", {TypeId::int8}, true});
+      add_column(rows, relation.oid, ++number, {"is_called", {TypeId::boolean}, true});
+    } else if (relation.kind == 'i') {
+      for (const layout::IndexColumn& part : Catalog::columns_of(relation)) {
+        const layout::Column& column = relation.table->schema.columns()[part.column];
+        add_column(rows, relation.oid, ++number, {column.name, column_type(column)});
+      }
+    } else {
+      for (const layout::Column& column : relation.table->schema.columns())
+        add_column(rows, relation.oid, ++number, shown(column));
+    }
+  }
+}
+
+void add_defaults(CatalogRowWriter& rows, const Catalog& catalog) {
+  for (const CatalogRelation& relation : catalog.relations()) {
+    if (!relation.is_table()) continue;
+    const std::vector<layout::Column>& columns = relation.table->schema.columns();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (!shown(columns[i]).has_default) continue;
+      rows.add()
+          .number("oid", relation.oid)
+          .number("adrelid", relation.oid)
+          .number("adnum", static_cast<std::int64_t>(i + 1))
+          .text("adbin", default_text(columns[i]));
+    }
+  }
+}
+
+// The operator class of an index's column; this default one has no name of its own in a definition.
+constexpr Oid kDefaultClassOid = 1978;
+
+void add_indexes(CatalogRowWriter& rows, const Catalog& catalog) {
+  for (const CatalogRelation& index : catalog.relations()) {
+    if (index.kind != 'i') continue;
+    const std::vector<layout::IndexColumn> columns = Catalog::columns_of(index);
+    ArrayWriter keys(TypeId::int2vector);
+    ArrayWriter collations(TypeId::oidvector);
+    ArrayWriter classes(TypeId::oidvector);
+    ArrayWriter options(TypeId::int2vector);
+    for (const layout::IndexColumn& column : columns) {
+      const TypeId type = column_type(index.table->schema.columns()[column.column]).id;
+      keys.add(Datum::of_integer(column.column + 1));
+      collations.add(Datum::of_integer(collation_of(type)));
+      classes.add(Datum::of_integer(kDefaultClassOid));
+      options.add(Datum::of_integer(column.descending ? 3 : 0));  // DESC NULLS FIRST
+    }
+    const bool ready = index.index == nullptr || index.index->ready();
+    const auto count = static_cast<std::int64_t>(columns.size());
+    rows.add()
+        .number("indexrelid", index.oid)
+        .number("indrelid", Catalog::table_oid(index))
+        .number("indnatts", count)
+        .number("indnkeyatts", count)
+        .flag("indisunique", index.index == nullptr || index.index->unique)
+        .flag("indisprimary", index.is_primary_key())
+        .flag("indimmediate", true)
+        .flag("indisvalid", ready)
+        .flag("indisready", ready)
+        .flag("indislive", true)
+        .set("indkey", keys.finish(rows.arena()))
+        .set("indcollation", collations.finish(rows.arena()))
+        .set("indclass", classes.finish(rows.arena()))
+        .set("indoption", options.finish(rows.arena()));
+  }
+}
+
+void add_constraints(CatalogRowWriter& rows, const Catalog& catalog) {
+  for (const CatalogRelation& index : catalog.relations()) {
+    if (!index.is_constraint()) continue;
+    ArrayWriter keys(TypeId::int2_array);
+    for (const layout::IndexColumn& column : Catalog::columns_of(index))
+      keys.add(Datum::of_integer(column.column + 1));
+    rows.add()
+        .number("oid", index.oid)
+        .text("conname", index.name)
+        .number("connamespace", index.schema)
+        .text("contype", index.is_primary_key() ? "p" : "u")
+        .flag("convalidated", true)
+        .number("conrelid", Catalog::table_oid(index))
+        .number("conindid", index.oid)
+        .flag("conislocal", true)
+        .flag("connoinherit", true)
+        .set("conkey", keys.finish(rows.arena()));
+  }
+}
+
+void add_sequences(CatalogRowWriter& rows, const Catalog& catalog) {
+  for (const CatalogRelation& sequence : catalog.relations()) {
+    if (sequence.kind != 'S') continue;
+    const TypeId type = column_type(sequence.table->schema.columns()[sequence.column]).id;
+    rows.add()
+        .number("seqrelid", sequence.oid)
+        .number("seqtypid", type_oid(type))
+        .number("seqstart", 1)
+        .number("seqincrement", 1)
+        .number("seqmax", greatest_of(type))
+        .number("seqmin", 1)
+        .number("seqcache", 32);
+  }
+}
+
+// Each sequence belongs to a column: by an automatic dependency, or by an internal one of an identity column.
+void add_dependencies(CatalogRowWriter& rows, const Catalog& catalog) {
+  constexpr Oid kClassOid = 1259;  // pg_class
+  for (const CatalogRelation& sequence : catalog.relations()) {
+    if (sequence.kind != 'S') continue;
+    const bool identity = !shown(sequence.table->schema.columns()[sequence.column]).identity.empty();
+    rows.add()
+        .number("classid", kClassOid)
+        .number("objid", sequence.oid)
+        .number("refclassid", kClassOid)
+        .number("refobjid", Catalog::table_oid(sequence))
+        .number("refobjsubid", sequence.column + 1)
+        .text("deptype", identity ? "i" : "a");
+  }
+}
+
+void add_methods(CatalogRowWriter& rows) {
+  rows.add().number("oid", kHeapMethodOid).text("amname", "heap").text("amtype", "t");
+  rows.add().number("oid", kBtreeMethodOid).text("amname", "btree").text("amtype", "i");
+  rows.add().number("oid", kHashMethodOid).text("amname", "hash").text("amtype", "i");
+}
+
+void add_collations(CatalogRowWriter& rows) {
+  struct Collation {
+    Oid oid;
+    std::string_view name;
+    std::string_view provider;
+  };
+  constexpr std::array kCollations = {Collation{kDefaultCollationOid, "default", "d"},
+                                      Collation{950, "C", "c"}, Collation{951, "POSIX", "c"}};
+  for (const Collation& collation : kCollations)
+    rows.add()
+        .number("oid", collation.oid)
+        .text("collname", collation.name)
+        .number("collnamespace", kCatalogSchemaOid)
+        .number("collowner", kOwnerOid)
+        .text("collprovider", collation.provider)
+        .flag("collisdeterministic", true)
+        .number("collencoding", -1);
+}
+
+void add_database(CatalogRowWriter& rows, const SessionFacts& facts) {
+  rows.add()
+      .number("oid", kDatabaseOid)
+      .text("datname", facts.database)
+      .number("datdba", kOwnerOid)
+      .number("encoding", 6)
+      .text("datlocprovider", "c")
+      .flag("datallowconn", true)
+      .number("datconnlimit", -1)
+      .number("dattablespace", kTablespaceOid)
+      .text("datcollate", "C")
+      .text("datctype", "C");
+}
+
+void add_tablespaces(CatalogRowWriter& rows) {
+  rows.add().number("oid", kTablespaceOid).text("spcname", "pg_default").number("spcowner", kOwnerOid);
+}
+
+void add_classes(CatalogRowWriter& rows) {
+  rows.add()
+      .number("oid", kDefaultClassOid)
+      .number("opcmethod", kBtreeMethodOid)
+      .text("opcname", "default_ops")
+      .number("opcnamespace", kCatalogSchemaOid)
+      .number("opcowner", kOwnerOid)
+      .flag("opcdefault", true);
+}
+
+bool add_tables(CatalogRowWriter& rows, std::string_view name, const VirtualTableInput& input) {
+  const Catalog& catalog = *input.catalog;
+  if (name == "pg_class") {
+    add_relations(rows, catalog);
+  } else if (name == "pg_attribute") {
+    add_columns(rows, catalog);
+  } else if (name == "pg_attrdef") {
+    add_defaults(rows, catalog);
+  } else if (name == "pg_index") {
+    add_indexes(rows, catalog);
+  } else if (name == "pg_constraint") {
+    add_constraints(rows, catalog);
+  } else if (name == "pg_sequence") {
+    add_sequences(rows, catalog);
+  } else if (name == "pg_depend") {
+    add_dependencies(rows, catalog);
+  } else if (name == "pg_type") {
+    add_types(rows);
+  } else if (name == "pg_namespace") {
+    add_schemas(rows);
+  } else if (name == "pg_am") {
+    add_methods(rows);
+  } else if (name == "pg_collation") {
+    add_collations(rows);
+  } else if (name == "pg_opclass") {
+    add_classes(rows);
+  } else if (name == "pg_database") {
+    add_database(rows, *input.facts);
+  } else if (name == "pg_tablespace") {
+    add_tablespaces(rows);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Datum missing_value(const SystemRelation& relation, TypeId type) {
+  if (relation.schema == kInformationSchema) return {};
+  if (type == TypeId::char1) return Datum::of_text("");
+  switch (Type{type}.type_class()) {
+    case TypeClass::boolean:
+      return Datum::of_boolean(false);
+    case TypeClass::integer:
+      return Datum::of_integer(0);
+    case TypeClass::real:
+      return Datum::of_real(0);
+    case TypeClass::oid: {
+      Datum none = Datum::of_integer(0);
+      if (type != TypeId::oid) none.text = "-";
+      return none;
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+CatalogRowWriter::Row CatalogRowWriter::add() {
+  std::vector<Datum>& values = rows_.emplace_back();
+  for (const SystemRelation::Column& column : relation_.columns)
+    values.push_back(missing_value(relation_, column.type.id));
+  if (relation_.has_tableoid()) values.push_back(Datum::of_integer(relation_.oid));
+  return {*this, values};
+}
+
+CatalogRowWriter::Row& CatalogRowWriter::Row::set(std::string_view column, const Datum& value) {
+  const std::vector<SystemRelation::Column>& columns = writer_.relation_.columns;
+  while (next_ < columns.size() && columns[next_].name != column) ++next_;
+  NAMDB_CHECK(next_ < columns.size());
+  values_[next_++] = value;
+  return *this;
+}
+
+std::int64_t greatest_of(TypeId integer) {
+  return integer == TypeId::int2 ? INT16_MAX : integer == TypeId::int4 ? INT32_MAX : INT64_MAX;
+}
+
+VirtualRows catalog_rows(const SystemRelation& relation, const VirtualTableInput& input) {
+  CatalogRowWriter rows(relation, *input.arena);
+  const bool in_catalog = relation.schema == kCatalogSchema;
+  if (!in_catalog || !add_tables(rows, relation.name, input)) add_catalog_views(rows, relation, input);
+  return rows.take();
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,320 @@
+// The rows of pg_catalog's views and of information_schema.
+#include <optional>
+#include <string>
+
+#include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/expression/expression.h"
+#include "compute/sql/system/catalog_rows.h"
+#include "compute/sql/system/setting_definition.h"
+#include "compute/sql/value/sequence_default.h"
+
+namespace namdb::sql {
+namespace {
+
+using Row = CatalogRowWriter::Row;
+
+std::string_view yes_or_no(bool value) {
+  return value ? "YES" : "NO";
+}
+
+bool is_public(const CatalogRelation& relation) {
+  return relation.schema == kPublicSchemaOid;
+}
+
+// Roles are not kept: any name may connect. So there is the session's user.
+void add_roles(CatalogRowWriter& rows, std::string_view relation, const SessionFacts& facts) {
+  if (relation == "pg_authid") {
+    rows.add()
+        .number("oid", kOwnerOid)
+        .text("rolname", facts.user)
+        .flag("rolsuper", true)
+        .flag("rolinherit", true)
+        .flag("rolcreaterole", true)
+        .flag("rolcreatedb", true)
+        .flag("rolcanlogin", true)
+        .number("rolconnlimit", -1);
+  } else if (relation == "pg_roles") {
+    rows.add()
+        .text("rolname", facts.user)
+        .flag("rolsuper", true)
+        .flag("rolinherit", true)
+        .flag("rolcreaterole", true)
+        .flag("rolcreatedb", true)
+        .flag("rolcanlogin", true)
+        .number("rolconnlimit", -1)
+        .text("rolpassword", "********")
+        .number("oid", kOwnerOid);
+  } else {
+    rows.add()
+        .text("usename", facts.user)
+        .number("usesysid", kOwnerOid)
+        .flag("usecreatedb", true)
+        .flag("usesuper", true)
+        .text("passwd", "********");
+  }
+}
+
+void add_table_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
+    if (relation.kind != 'r') continue;
+    rows.add()
+        .text("schemaname", schema_name(relation.schema))
+        .text("tablename", relation.name)
+        .text("tableowner", input.facts->user)
+        .flag("hasindexes", relation.is_table());
+  }
+}
+
+void add_index_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& index : input.catalog->relations()) {
+    if (index.kind != 'i') continue;
+    rows.add()
+        .text("schemaname", schema_name(index.schema))
+        .text("tablename", index.table->name)
+        .text("indexname", index.name)
+        .text("indexdef", index_text(index, true));
+  }
+}
+
+void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& sequence : input.catalog->relations()) {
+    if (sequence.kind != 'S') continue;
+    const TypeId type = column_type(sequence.table->schema.columns()[sequence.column]).id;
+    Datum shown_type = Datum::of_integer(type_oid(type));
+    shown_type.text = type_name(type);
+    rows.add()
+        .text("schemaname", schema_name(sequence.schema))
+        .text("sequencename", sequence.name)
+        .text("sequenceowner", input.facts->user)
+        .set("data_type", shown_type)
+        .number("start_value", 1)
+        .number("min_value", 1)
+        .number("max_value", greatest_of(type))
+        .number("increment_by", 1)
+        .number("cache_size", 32)
+        .set("last_value", Datum());
+  }
+}
+
+// The values that a new session has.
+void add_settings(CatalogRowWriter& rows) {
+  for (const SettingDefinition& setting : setting_definitions()) {
+    rows.add()
+        .text("name", setting.name)
+        .text("setting", setting.fallback)
+        .text("short_desc", setting.description)
+        .text("context", setting.kind == SettingKind::fixed ? "internal" : "user")
+        .text("vartype", setting.kind == SettingKind::boolean ? "bool" : "string")
+        .text("source", "default")
+        .text("boot_val", setting.fallback)
+        .text("reset_val", setting.fallback);
+  }
+}
+
+void add_information_tables(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
+    if (relation.kind != 'r' && relation.kind != 'v') continue;
+    const bool is_table = relation.kind == 'r';
+    rows.add()
+        .text("table_catalog", input.facts->database)
+        .text("table_schema", schema_name(relation.schema))
+        .text("table_name", relation.name)
+        .text("table_type", is_table ? "BASE TABLE" : "VIEW")
+        .text("is_insertable_into", yes_or_no(is_public(relation)))
+        .text("is_typed", "NO");
+  }
+}
+
+struct NumberFacts {
+  std::optional<std::int64_t> precision;
+  std::optional<std::int64_t> scale;
+  std::int64_t radix = 2;
+};
+
+NumberFacts number_facts(const Type& type) {
+  switch (type.id) {
+    case TypeId::int2:
+      return {16, 0};
+    case TypeId::int4:
+      return {32, 0};
+    case TypeId::int8:
+      return {64, 0};
+    case TypeId::float8:
+      return {53, std::nullopt};
+    case TypeId::numeric:
+      return {type.numeric_precision(), type.numeric_scale(), 10};
+    default:
+      return {};
+  }
+}
+
+Datum number_or_null(std::optional<std::int64_t> value) {
+  return value ? Datum::of_integer(*value) : Datum();
+}
+
+void add_information_column(Row row, const VirtualTableInput& input, const CatalogRelation& relation,
+                            std::int64_t position, const layout::Column& column) {
+  const Type type = column_type(column);
+  const auto sequence = sequence_default_of(column);
+  const bool is_identity = sequence && sequence->always;
+  row.text("table_catalog", input.facts->database)
+      .text("table_schema", schema_name(relation.schema))
+      .text("table_name", relation.name)
+      .text("column_name", column.name)
+      .number("ordinal_position", position);
+  if (column.default_text && !is_identity) row.text("column_default", default_text(column));
+  row.text("is_nullable", yes_or_no(!column.not_null)).text("data_type", type_name(type.id));
+  if (type.is_string()) {
+    constexpr std::int64_t kLongest_bytes = std::int64_t{1} << 30;
+    const auto length = type.length_characters();
+    row.set("character_maximum_length", length ? Datum::of_integer(*length) : Datum());
+    row.number("character_octet_length", length ? std::int64_t{*length} * 4 : kLongest_bytes);
+  }
+  const NumberFacts number = number_facts(type);
+  row.set("numeric_precision", number_or_null(number.precision));
+  row.set("numeric_precision_radix", number.precision ? Datum::of_integer(number.radix) : Datum());
+  row.set("numeric_scale", number_or_null(number.scale));
+  if (type.type_class() == TypeClass::time) row.number("datetime_precision", 6);
+  row.text("udt_catalog", input.facts->database)
+      .text("udt_schema", kCatalogSchema)
+      .text("udt_name", internal_type_name(type.id))
+      .text("dtd_identifier", std::to_string(position))
+      .text("is_self_referencing", "NO")
+      .text("is_identity", yes_or_no(is_identity));
+  if (is_identity) {
+    row.text("identity_generation", "ALWAYS")
+        .text("identity_start", "1")
+        .text("identity_increment", "1")
+        .text("identity_maximum", std::to_string(greatest_of(type.id)))
+        .text("identity_minimum", "1");
+  }
+  row.text("identity_cycle", "NO").text("is_generated", "NEVER").text("is_updatable", "YES");
+}
+
+void add_information_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
+    if (!relation.is_table()) continue;
+    std::int64_t position = 0;
+    for (const layout::Column& column : relation.table->schema.columns())
+      add_information_column(rows.add(), input, relation, ++position, column);
+  }
+}
+
+void add_information_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& index : input.catalog->relations()) {
+    if (!index.is_constraint()) continue;
+    rows.add()
+        .text("constraint_catalog", input.facts->database)
+        .text("constraint_schema", schema_name(index.schema))
+        .text("constraint_name", index.name)
+        .text("table_catalog", input.facts->database)
+        .text("table_schema", schema_name(index.schema))
+        .text("table_name", index.table->name)
+        .text("constraint_type", index.is_primary_key() ? "PRIMARY KEY" : "UNIQUE")
+        .text("is_deferrable", "NO")
+        .text("initially_deferred", "NO")
+        .text("enforced", "YES");
+  }
+}
+
+void add_constraint_columns(CatalogRowWriter& rows, const VirtualTableInput& input, bool with_positions) {
+  for (const CatalogRelation& index : input.catalog->relations()) {
+    if (!index.is_constraint()) continue;
+    std::int64_t position = 0;
+    for (const layout::IndexColumn& part : Catalog::columns_of(index)) {
+      const std::string& column = index.table->schema.columns()[part.column].name;
+      Row row = rows.add();
+      if (!with_positions) {
+        row.text("table_catalog", input.facts->database)
+            .text("table_schema", schema_name(index.schema))
+            .text("table_name", index.table->name)
+            .text("column_name", column);
+      }
+      row.text("constraint_catalog", input.facts->database)
+          .text("constraint_schema", schema_name(index.schema))
+          .text("constraint_name", index.name);
+      if (with_positions) {
+        row.text("table_catalog", input.facts->database)
+            .text("table_schema", schema_name(index.schema))
+            .text("table_name", index.table->name)
+            .text("column_name", column)
+            .number("ordinal_position", ++position);
+      }
+    }
+  }
+}
+
+void add_information_schemas(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const Oid schema : {kCatalogSchemaOid, kPublicSchemaOid, kInformationSchemaOid})
+    rows.add()
+        .text("catalog_name", input.facts->database)
+        .text("schema_name", schema_name(schema))
+        .text("schema_owner", input.facts->user);
+}
+
+void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& sequence : input.catalog->relations()) {
+    // Those of identity columns are not shown.
+    if (sequence.kind != 'S' ||
+        sequence_default_of(sequence.table->schema.columns()[sequence.column])->always)
+      continue;
+    const Type type = column_type(sequence.table->schema.columns()[sequence.column]);
+    const NumberFacts number = number_facts(type);
+    rows.add()
+        .text("sequence_catalog", input.facts->database)
+        .text("sequence_schema", schema_name(sequence.schema))
+        .text("sequence_name", sequence.name)
+        .text("data_type", type_name(type.id))
+        .set("numeric_precision", number_or_null(number.precision))
+        .number("numeric_precision_radix", 2)
+        .number("numeric_scale", 0)
+        .text("start_value", "1")
+        .text("minimum_value", "1")
+        .text("maximum_value", std::to_string(greatest_of(type.id)))
+        .text("increment", "1")
+        .text("cycle_option", "NO");
+  }
+}
+
+bool add_information_schema(CatalogRowWriter& rows, std::string_view name, const VirtualTableInput& input) {
+  if (name == "tables") {
+    add_information_tables(rows, input);
+  } else if (name == "columns") {
+    add_information_columns(rows, input);
+  } else if (name == "table_constraints") {
+    add_information_constraints(rows, input);
+  } else if (name == "key_column_usage" || name == "constraint_column_usage") {
+    add_constraint_columns(rows, input, name == "key_column_usage");
+  } else if (name == "schemata") {
+    add_information_schemas(rows, input);
+  } else if (name == "sequences") {
+    add_information_sequences(rows, input);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool add_catalog_views(CatalogRowWriter& rows, const SystemRelation& relation,
+                       const VirtualTableInput& input) {
+  const std::string_view name = relation.name;
+  if (relation.schema == kInformationSchema) return add_information_schema(rows, name, input);
+  if (name == "pg_roles" || name == "pg_authid" || name == "pg_user" || name == "pg_shadow") {
+    add_roles(rows, name, *input.facts);
+  } else if (name == "pg_tables") {
+    add_table_names(rows, input);
+  } else if (name == "pg_indexes") {
+    add_index_names(rows, input);
+  } else if (name == "pg_sequences") {
+    add_sequence_names(rows, input);
+  } else if (name == "pg_settings") {
+    add_settings(rows);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,50 @@
+// Arrays of one dimension as datums: their elements lie in Datum::text, so that an array is copied and kept
+// like a string. The bytes are those of this process only; value_format.h has the forms of the wire.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "compute/sql/value/datum.h"
+#include "compute/sql/value/types.h"
+
+namespace namdb::sql {
+
+class ArrayWriter {
+ public:
+  // `array`: the type of the array.
+  explicit ArrayWriter(TypeId array) : element_(element_type(array)) {}
+
+  void add(const Datum& element);
+  std::uint32_t size() const { return size_; }
+  std::size_t bytes() const { return bytes_.size(); }
+  // The array, whose bytes lie in the arena.
+  Datum finish(Arena& arena) const { return Datum::of_text(arena.copy(bytes_)); }
+
+ private:
+  TypeId element_;
+  std::uint32_t size_ = 0;
+  std::string bytes_;
+};
+
+class ArrayReader {
+ public:
+  // `array` is not NULL, of that type, and outlives the reader.
+  ArrayReader(TypeId type, const Datum& array) : element_(element_type(type)), rest_(array.text) {}
+
+  // The next element, whose string is borrowed from the array; false: there is none.
+  bool next(Datum& element);
+  // So many bytes of the array are left.
+  std::size_t rest_bytes() const { return rest_.size(); }
+
+ private:
+  TypeId element_;
+  std::string_view rest_;
+};
+
+std::uint32_t array_size(TypeId type, const Datum& array);
+// The index of the first element: 1, but 0 for int2vector and oidvector.
+std::int32_t first_subscript(TypeId type);
+
+}  // namespace namdb::sql
