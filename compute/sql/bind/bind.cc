@@ -30,13 +30,27 @@ Status bind_transaction_options(const Json& options, TransactionPlan& transactio
   return {};
 }
 
+// The text of a string constant; empty: it is none.
+std::string_view literal_of(const Json& value) {
+  const Node constant = node(value);
+  const Json* string = constant.kind == "A_Const" ? find(*constant.body, "sval") : nullptr;
+  return string == nullptr ? std::string_view() : text(*string, "sval");
+}
+
 // The value of SET: names, strings and numbers, separated by commas.
-Result<std::string> setting_value(const Json& args, bool names) {
+Result<std::string> setting_value(const Json& args, bool names, bool time_zone) {
   std::string value;
   for (const Json& item : args) {
     if (!value.empty()) value += ", ";
     Node element = node(item);
-    if (element.kind == "TypeCast") return unsupported("SET with a typed value");
+    if (element.kind == "TypeCast") {
+      // SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE: times stay in UTC.
+      const std::string_view interval = literal_of(*find(*element.body, "arg"));
+      if (!time_zone || interval.empty() || interval.find_first_not_of("+-0:") != std::string_view::npos)
+        return unsupported("SET with a typed value");
+      value += "UTC";
+      continue;
+    }
     if (element.kind != "A_Const") return unsupported(element);
     if (const Json* string = find(*element.body, "sval")) {
       value += names ? quoted_name(text(*string, "sval")) : std::string(text(*string, "sval"));
@@ -98,6 +112,17 @@ Result<Plan> bind_show(const Json& body) {
   return plan;
 }
 
+// Space is given back without being asked, and there are no statistics of columns.
+Result<Plan> bind_vacuum(const StatementBinder& binder, const Json& body) {
+  for (const Json& item : list(body, "rels")) {
+    const Json* const relation = find(*node(item).body, "relation");
+    if (relation != nullptr) NAMDB_SQL_CHECK(bind_table(binder, *relation).status());
+  }
+  if (flag(body, "is_vacuumcmd"))
+    return plain("VACUUM", NothingPlan{"VACUUM has nothing to do: old versions are collected all the time"});
+  return plain("ANALYZE", NothingPlan{"ANALYZE has nothing to do: plans do not depend on statistics"});
+}
+
 Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   const std::string_view kind = statement.kind;
   if (kind.empty()) return Plan();
@@ -118,7 +143,10 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "DeallocateStmt") return bind_deallocate(body);
   if (kind == "DiscardStmt") return bind_discard(body);
   if (kind == "ClosePortalStmt") return bind_close(body);
-  if (kind == "UnlistenStmt") return plain("UNLISTEN", UnlistenPlan());
+  if (kind == "UnlistenStmt") return plain("UNLISTEN", NothingPlan());
+  if (kind == "VacuumStmt") return bind_vacuum(binder, body);
+  if (kind == "CommentStmt")
+    return plain("COMMENT", NothingPlan{"comments are not kept: this one has no effect"});
   if (kind == "CreateFunctionStmt") {
     return Status(
         ErrorCode::feature_not_supported,
@@ -183,7 +211,8 @@ Result<Plan> bind_set(const Json& body) {
   if (list(body, "args").size() > 1 && !Settings::is_list(set.name)) {
     return Status(ErrorCode::invalid_parameter_value, "SET " + set.name + " takes only one argument");
   }
-  NAMDB_SQL_ASSIGN(set.value, setting_value(list(body, "args"), set.name == "search_path"));
+  NAMDB_SQL_ASSIGN(set.value,
+                   setting_value(list(body, "args"), set.name == "search_path", set.name == "timezone"));
   return plain("SET", std::move(set));
 }
 
@@ -252,6 +281,10 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
   const bool is_query = statement.kind == "SelectStmt" || statement.kind == "InsertStmt" ||
                         statement.kind == "UpdateStmt" || statement.kind == "DeleteStmt";
   if (is_query) add_tables(body, tables);
+  for (const Json& item : list(body, "rels")) {
+    const Json* const vacuumed = node(item).body == nullptr ? nullptr : find(*node(item).body, "relation");
+    if (vacuumed != nullptr) tables.emplace_back(text(*vacuumed, "relname"));
+  }
   if (statement.kind == "CallStmt") {
     const std::vector<std::string_view> name = names(list(*find(body, "funccall"), "funcname"));
     const auto definition = name.empty() ? nullptr : procedures.find(name.back());

@@ -321,8 +321,10 @@ struct ClosePlan {
   std::string name;  // empty: all
 };
 
-// UNLISTEN has no effect, since there is no NOTIFY.
-struct UnlistenPlan {};
+// A statement that has nothing to do here: UNLISTEN, VACUUM, ANALYZE, COMMENT.
+struct NothingPlan {
+  std::string notice;  // tells why; empty: nobody needs to know
+};
 
 struct Plan;
 
@@ -335,7 +337,7 @@ struct Plan {
   using Body =
       std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan, CreateTablePlan,
                    DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan,
-                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, UnlistenPlan, ExplainPlan>;
+                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.

@@ -164,7 +164,7 @@ std::size_t body_bytes(const ExplainPlan& plan) {
 std::size_t body_bytes(const DiscardPlan&) {
   return 0;
 }
-std::size_t body_bytes(const UnlistenPlan&) {
+std::size_t body_bytes(const NothingPlan&) {
   return 0;
 }
 std::size_t body_bytes(const std::monostate&) {

@@ -49,7 +49,10 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
     co_return Status();
   }
   if (const auto* close = plan.as<ClosePlan>()) co_return run_close(*close, portal);
-  if (plan.as<UnlistenPlan>() != nullptr) co_return Status();
+  if (const auto* nothing = plan.as<NothingPlan>()) {
+    if (!nothing->notice.empty()) notify(sink, "NOTICE", "00000", nothing->notice);
+    co_return Status();
+  }
   completion.tag = {};  // an empty statement
   co_return Status();
 }

@@ -80,7 +80,6 @@ constexpr std::array kKindNames = {
     MemberName{"ClosePortalStmt", "CLOSE"},
     MemberName{"ConstraintsSetStmt", "SET CONSTRAINTS"},
     MemberName{"LockStmt", "LOCK TABLE"},
-    MemberName{"VacuumStmt", "VACUUM or ANALYZE"},
     MemberName{"GrantStmt", "GRANT or REVOKE"},
     MemberName{"DoStmt", "DO"},
     MemberName{"SubLink", "a subquery"},
