@@ -148,6 +148,22 @@ TEST_CASE("ids and outcomes stand in expressions", "[outcome]") {
   CHECK(ask("SELECT count(*) FROM paid") == "0");
 }
 
+TEST_CASE("a query without tables has a transaction wherever it asks for an id", "[outcome]") {
+  Clients clients;
+  for (const std::string sql : {
+           "VALUES (namdb_txid() > 0)",
+           "SELECT a FROM (VALUES (namdb_txid() > 0)) v (a)",
+           "SELECT g = 1 FROM generate_series(1, least(1, namdb_txid())) g",
+           "SELECT g = 1 FROM generate_series(1, 1) f, generate_series(f, least(1, namdb_txid())) g",
+           "SELECT unnest(ARRAY[namdb_txid() > 0])",
+           "SELECT bool_and(true ORDER BY namdb_txid())",
+           "WITH RECURSIVE r (n) AS (SELECT namdb_txid() > 0 UNION SELECT n FROM r) SELECT n FROM r",
+       }) {
+    CAPTURE(sql);
+    CHECK(clients.ask(clients.writer, sql) == "t");
+  }
+}
+
 TEST_CASE("only a call that is evaluated gives an id", "[outcome]") {
   Clients clients;
   const auto ask = [&](const std::string& sql) { return clients.ask(clients.writer, sql); };

@@ -6,6 +6,7 @@
 
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/bind_set_function.h"
+#include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/functions.h"
 #include "compute/sql/value/overload.h"
@@ -186,6 +187,7 @@ Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vect
     return no_such_function(name, args);
   }
   const Function* const best = overloads[choice.index];
+  if (best->waiting == Waiting::transaction_id && statement_ != nullptr) statement_->gives_id = true;
   if (!best->supported()) return unsupported("function " + std::string(name) + " in this form");
   ExprPtr expr = make_expr(ExprKind::function, {best->result});
   expr->function = best;

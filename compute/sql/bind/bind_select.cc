@@ -84,24 +84,6 @@ Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* m
   return expressions.coerce(out, {TypeId::int8}, Coercion::assignment);
 }
 
-bool gives_id(const SelectPlan& select) {
-  const auto gives = [](const ExprPtr& expr) { return expr != nullptr && gives_transaction_id(*expr); };
-  const auto joined_gives = [&gives](const JoinedSource& joined) {
-    return gives(joined.source.filter) || gives(joined.match) || gives(joined.filter);
-  };
-  const auto aggregate_gives = [&gives](const Aggregate& aggregate) {
-    bool any = false;
-    aggregate.for_each_expression([&](const ExprPtr& expr) { any = any || gives(expr); });
-    return any;
-  };
-  return gives(select.source.filter) || std::ranges::any_of(select.targets, gives) ||
-         (select.join != nullptr && std::ranges::any_of(select.join->sources, joined_gives)) ||
-         std::ranges::any_of(select.aggregates, aggregate_gives) ||
-         std::ranges::any_of(select.groups, gives) || gives(select.having) ||
-         std::ranges::any_of(select.order, gives, &OrderItem::value) || gives(select.limit) ||
-         gives(select.offset);
-}
-
 std::vector<std::string> column_names(const Scope& scope) {
   std::vector<std::string> all;
   for (std::uint32_t i = 0; i < scope.columns.size(); ++i)
@@ -213,7 +195,6 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
                         ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
       select.order.clear();
   }
-  binder.gives_id = binder.gives_id || gives_id(select);
   return query;
 }
 

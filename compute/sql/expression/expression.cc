@@ -107,12 +107,6 @@ bool contains_column(const Expr& expr) {
   return !all_of_tree(expr, [](const Expr& e) { return e.kind != ExprKind::column; });
 }
 
-bool gives_transaction_id(const Expr& expr) {
-  return !all_of_tree(expr, [](const Expr& e) {
-    return e.kind != ExprKind::function || e.function->waiting != Waiting::transaction_id;
-  });
-}
-
 void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out) {
   out.null = row.is_null(column);
   if (out.null) return;

@@ -131,8 +131,6 @@ bool is_row_independent(const Expr& expr);
 bool is_constant(const Expr& expr);
 bool is_volatile(const Expr& expr);
 bool contains_column(const Expr& expr);
-// Whether it may give the transaction an id (namdb_txid()).
-bool gives_transaction_id(const Expr& expr);
 
 // The context has an arena and work. Work::paused() says whether it must be called again.
 Status evaluate(const Expr& expr, const EvalContext& context, Datum& out);
