@@ -4,6 +4,7 @@
 
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/system/settings.h"
 
@@ -112,12 +113,18 @@ Result<Plan> bind_show(const Json& body) {
   return plan;
 }
 
+// The tables that VACUUM or ANALYZE names.
+std::vector<const Json*> vacuumed_tables(const Json& body) {
+  std::vector<const Json*> tables;
+  for (const Json& item : list(body, "rels")) {
+    if (const Json* relation = find(*node(item).body, "relation")) tables.push_back(relation);
+  }
+  return tables;
+}
+
 // Space is given back without being asked, and there are no statistics of columns.
 Result<Plan> bind_vacuum(const StatementBinder& binder, const Json& body) {
-  for (const Json& item : list(body, "rels")) {
-    const Json* const relation = find(*node(item).body, "relation");
-    if (relation != nullptr) NAMDB_SQL_CHECK(bind_table(binder, *relation).status());
-  }
+  for (const Json* table : vacuumed_tables(body)) NAMDB_SQL_CHECK(bind_table(binder, *table).status());
   if (flag(body, "is_vacuumcmd"))
     return plain("VACUUM", NothingPlan{"VACUUM has nothing to do: old versions are collected all the time"});
   return plain("ANALYZE", NothingPlan{"ANALYZE has nothing to do: plans do not depend on statistics"});
@@ -253,8 +260,10 @@ bool is_leaf(std::string_view kind) {
   return kind == "A_Const" || kind == "ColumnRef" || kind == "ParamRef" || kind == "TypeName";
 }
 
-// Those that queries name, wherever they stand.
-void add_tables(const Json& tree, std::vector<std::string>& tables) {
+}  // namespace
+
+std::vector<const Json*> range_vars(const Json& tree) {
+  std::vector<const Json*> found;
   std::vector<const Json*> open = {&tree};
   while (!open.empty()) {
     const Json& json = *open.back();
@@ -263,13 +272,12 @@ void add_tables(const Json& tree, std::vector<std::string>& tables) {
     if (json.is_object() && json.size() == 1) {
       const Node part = node(json);
       if (is_leaf(part.kind)) continue;
-      if (part.kind == "RangeVar") tables.emplace_back(text(*part.body, "relname"));
+      if (part.kind == "RangeVar") found.push_back(part.body);
     }
     for (const Json& child : json) open.push_back(&child);
   }
+  return found;
 }
-
-}  // namespace
 
 std::vector<std::string> tables_named_by(Node statement, const procedure::ProcedureRegistry& procedures) {
   std::vector<std::string> tables;
@@ -280,10 +288,11 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
     tables.emplace_back(text(*relation, "relname"));
   const bool is_query = statement.kind == "SelectStmt" || statement.kind == "InsertStmt" ||
                         statement.kind == "UpdateStmt" || statement.kind == "DeleteStmt";
-  if (is_query) add_tables(body, tables);
-  for (const Json& item : list(body, "rels")) {
-    const Json* const vacuumed = node(item).body == nullptr ? nullptr : find(*node(item).body, "relation");
-    if (vacuumed != nullptr) tables.emplace_back(text(*vacuumed, "relname"));
+  if (is_query) {
+    for (const Json* table : range_vars(body)) tables.emplace_back(text(*table, "relname"));
+  }
+  if (statement.kind == "VacuumStmt") {
+    for (const Json* table : vacuumed_tables(body)) tables.emplace_back(text(*table, "relname"));
   }
   if (statement.kind == "CallStmt") {
     const std::vector<std::string_view> name = names(list(*find(body, "funccall"), "funcname"));

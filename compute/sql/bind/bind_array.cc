@@ -27,9 +27,7 @@ Result<ExprPtr> ExpressionBinder::bind_array(const Json& body, Type wanted) {
   for (ExprPtr& element : array->args) elements.push_back(&element);
   Type type;
   NAMDB_SQL_CHECK(unify_all(elements, "ARRAY", type));
-  const std::optional<TypeId> array_id = array_type(type.id);
-  if (!array_id) return unsupported("an array of " + std::string(type_name(type.id)));
-  array->type = {*array_id};
+  NAMDB_SQL_ASSIGN(array->type, array_of(type.id));
   return array;
 }
 
@@ -77,10 +75,8 @@ Result<ExprPtr> ExpressionBinder::bind_of_array(const Json& body, bool any) {
   NAMDB_SQL_ASSIGN(ExprPtr array, bind(*find(body, "rexpr")));
   if (array->type.id == TypeId::unknown) {
     NAMDB_SQL_CHECK(decide_unknown(value));
-    const Type element = value->type.id == TypeId::varchar ? Type{TypeId::text} : Type{value->type.id};
-    const std::optional<TypeId> type = array_type(element.is_catalog_object() ? TypeId::oid : element.id);
-    if (!type) return unsupported("an array of " + std::string(type_name(element.id)));
-    NAMDB_SQL_CHECK(coerce(array, {*type}, Coercion::implicit));
+    NAMDB_SQL_ASSIGN(const Type type, array_of(literal_type(value->type)));
+    NAMDB_SQL_CHECK(coerce(array, type, Coercion::implicit));
   }
   if (!array->type.is_array()) {
     return Status(ErrorCode::wrong_object_type, "op ANY/ALL (array) requires array on right side");
@@ -89,9 +85,8 @@ Result<ExprPtr> ExpressionBinder::bind_of_array(const Json& body, bool any) {
   ExprPtr element = make_expr(ExprKind::outer, {element_type(array->type.id)});
   NAMDB_SQL_CHECK(unify(value, element, name));
   if (element->kind == ExprKind::cast && element->type.id != element_type(array->type.id)) {
-    const std::optional<TypeId> type = array_type(element->type.id);
-    if (!type) return unsupported("an array of " + std::string(type_name(element->type.id)));
-    NAMDB_SQL_CHECK(coerce(array, {*type}, Coercion::implicit));
+    NAMDB_SQL_ASSIGN(const Type type, array_of(element->type.id));
+    NAMDB_SQL_CHECK(coerce(array, type, Coercion::implicit));
   }
   ExprPtr expr = make_expr(any ? ExprKind::any_of_array : ExprKind::all_of_array, {TypeId::boolean}, *op);
   expr->args.push_back(std::move(value));

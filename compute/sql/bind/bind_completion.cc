@@ -25,10 +25,9 @@ constexpr std::array<std::string_view, 4> kClauses = {"intoClause", "lockingClau
                                                       "valuesLists"};
 
 bool is_harmless(const Json& call) {
-  const std::vector<std::string_view> name = names(list(call, "funcname"));
-  if (name.empty() || name.size() > 2 || (name.size() == 2 && name[0] != "pg_catalog")) return false;
-  return name.back().ends_with("_is_visible") || name.back().starts_with("pg_get_") ||
-         std::ranges::find(kFunctions, name.back()) != kFunctions.end();
+  const std::string_view name = name_in_catalog(list(call, "funcname"));
+  return name.ends_with("_is_visible") || name.starts_with("pg_get_") ||
+         std::ranges::find(kFunctions, name) != kFunctions.end();
 }
 
 bool is_catalog(const Json& range_var) {

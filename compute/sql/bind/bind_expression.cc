@@ -104,13 +104,13 @@ std::vector<Scope::Column> columns_of(const Source& source) {
   } else if (source.virtual_table != nullptr) {
     for (const VirtualColumn& column : source.virtual_table->columns)
       columns.push_back({std::string(column.name), column.type, column.hidden});
-  } else if (source.working != nullptr) {
-    for (const ResultColumn& column : source.working->columns) columns.push_back({column.name, column.type});
-  } else if (source.function != nullptr) {
-    for (const ResultColumn& column : source.function->columns) columns.push_back({column.name, column.type});
-  } else if (source.derived != nullptr) {
-    for (const ResultColumn& column : source.derived->columns) columns.push_back({column.name, column.type});
   }
+  const std::vector<ResultColumn>* const made = source.working != nullptr    ? &source.working->columns
+                                                : source.function != nullptr ? &source.function->columns
+                                                : source.derived != nullptr  ? &source.derived->columns
+                                                                             : nullptr;
+  if (made == nullptr) return columns;
+  for (const ResultColumn& column : *made) columns.push_back({column.name, column.type});
   return columns;
 }
 

@@ -182,8 +182,15 @@ Status no_such_function(std::string_view name, std::span<const ExprPtr> args);
 // The clause that the message names where an aggregate stands in another one.
 inline constexpr std::string_view kNestedAggregate = "an aggregate function";
 bool is_aggregate(std::string_view name);
+// A name that may be preceded by pg_catalog; empty: it is of another schema.
+std::string_view name_in_catalog(const Json& name);
+// The type of a literal that is compared with a value of another one: varchar and the objects of the catalog
+// have no operators of their own.
+TypeId literal_type(const Type& other);
 // The op of ExprKind::compare for an operator's name; nullopt: it compares nothing.
 std::optional<char> comparison_operator(std::string_view name);
+// The array of such elements. feature_not_supported: there is none.
+Result<Type> array_of(TypeId element);
 // The type that a TypeName node means. undefined_object, feature_not_supported.
 Result<Type> bind_type(const Json& type_name);
 // The name of an output column without an alias, as PostgreSQL chooses it.

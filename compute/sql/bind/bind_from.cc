@@ -41,6 +41,8 @@ class FromBinder {
     for (const Json* call : calls) {
       columns.emplace_back(node(*call).body, source.function->calls.size());
       NAMDB_SQL_CHECK(bind_set_call(expressions_, *call, *source.function));
+      if (source.function->calls.size() > columns.back().second + 1)
+        return unsupported("unnest of several arrays in a select list");
     }
     NAMDB_SQL_ASSIGN(Part part, add_table(targets, std::move(source), {}));
     const std::uint32_t first = tables_.back().first_column;
@@ -85,10 +87,6 @@ class FromBinder {
   }
 
   Result<Part> bind_relation(const Json& range_var) {
-    if (tables_.size() >= kMaxTables) {
-      return Status(ErrorCode::limit_exceeded,
-                    "a statement can read at most " + std::to_string(kMaxTables) + " tables");
-    }
     if (const CommonTable* const named = find_common_table(range_var))
       return bind_common_table(range_var, *named);
     NAMDB_SQL_ASSIGN(Source source, bind_relation_source(binder_, range_var));
@@ -116,11 +114,9 @@ class FromBinder {
     NAMDB_SQL_ASSIGN(SetFunction function, bind_range_function(expressions_, body));
     Source source;
     source.name = function.columns.front().name;
-    if (const Json* alias = find(body, "alias")) {
-      source.name = text(*alias, "aliasname");
-      // An alias without columns names the one column, too.
-      if (function.calls.size() == 1) function.columns.front().name = source.name;
-    }
+    // An alias without columns names the one column, too.
+    if (const Json* alias = find(body, "alias"); alias != nullptr && function.calls.size() == 1)
+      function.columns.front().name = text(*alias, "aliasname");
     source.function = std::make_unique<SetFunction>(std::move(function));
     return add_table(body, std::move(source), {});
   }
@@ -161,7 +157,6 @@ class FromBinder {
     Source source;
     source.working = named.working;
     source.name = named.name;
-    if (const Json* alias = find(range_var, "alias")) source.name = text(*alias, "aliasname");
     return add_table(range_var, std::move(source), {});
   }
 
@@ -173,16 +168,20 @@ class FromBinder {
     Source source;
     source.derived = std::move(table);
     source.name = named.name;
-    if (const Json* alias = find(body, "alias")) source.name = text(*alias, "aliasname");
     return add_table(body, std::move(source), named.columns);
   }
 
   // `names`: of its first columns, unless the alias has some.
   Result<Part> add_table(const Json& body, Source source, std::vector<std::string> names_of_columns) {
+    if (tables_.size() >= kMaxTables) {
+      return Status(ErrorCode::limit_exceeded,
+                    "a statement can read at most " + std::to_string(kMaxTables) + " tables");
+    }
     JoinTable table;
     table.source = std::move(source);
-    if (const Json* alias = find(body, "alias"); alias != nullptr && !list(*alias, "colnames").empty()) {
-      names_of_columns.clear();
+    if (const Json* alias = find(body, "alias")) {
+      table.source.name = text(*alias, "aliasname");
+      if (!list(*alias, "colnames").empty()) names_of_columns.clear();
       for (const std::string_view name : names(list(*alias, "colnames"))) names_of_columns.emplace_back(name);
     }
     if (all_.find(table.source.name) != nullptr) {

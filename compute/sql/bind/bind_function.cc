@@ -40,6 +40,12 @@ ExprPtr type_of(const Expr& value) {
 
 }  // namespace
 
+std::string_view name_in_catalog(const Json& name) {
+  const std::vector<std::string_view> parts = names(name);
+  const bool in_catalog = parts.size() == 1 || (parts.size() == 2 && parts[0] == "pg_catalog");
+  return in_catalog ? parts.back() : std::string_view();
+}
+
 Status no_such_function(std::string_view name, std::span<const ExprPtr> args) {
   std::string signature;
   for (const ExprPtr& argument : args)
@@ -74,10 +80,8 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
 Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
   NAMDB_SQL_CHECK(only(body, "a function call",
                        {"funcname", "args", "agg_star", "funcformat", "agg_distinct", "agg_order"}));
-  const std::vector<std::string_view> parts = names(list(body, "funcname"));
-  if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog"))
-    return unsupported("a function of another schema");
-  const std::string_view name = parts.back();
+  const std::string_view name = name_in_catalog(list(body, "funcname"));
+  if (name.empty()) return unsupported("a function of another schema");
   if (is_aggregate(name)) return bind_aggregate(name, body);
   if (const auto column = set_calls_.find(&body); column != set_calls_.end())
     return scope_column(scope_, column->second);

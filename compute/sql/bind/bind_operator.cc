@@ -30,12 +30,13 @@ Status not_unique(std::string_view name, const Type* left, const Type& right) {
                 "Could not choose a best candidate operator. You might need to add explicit type casts.");
 }
 
-// The type to which the operands of a comparison or a calculation go, if there is one without an explicit
-// cast.
+// Whether it may stand for an object of the catalog.
 bool is_identity(const Type& type) {
   return type.type_class() == TypeClass::oid || type.is_integer();
 }
 
+// The type to which the operands of a comparison or a calculation go, if there is one without an explicit
+// cast.
 std::optional<TypeId> operand_type(const Type& left, const Type& right) {
   if (left.id == right.id) return left.id;
   if (left.is_number() && right.is_number()) return rank(left.id) > rank(right.id) ? left.id : right.id;
@@ -72,20 +73,20 @@ std::optional<char> comparison_operator(std::string_view name) {
   return std::nullopt;
 }
 
+TypeId literal_type(const Type& other) {
+  if (other.is_catalog_object()) return TypeId::oid;
+  return other.id == TypeId::varchar ? TypeId::text : other.id;
+}
+
 Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name) {
   if (left->type.id == TypeId::unknown && right->type.id == TypeId::unknown) {
     NAMDB_SQL_CHECK(decide_unknown(left));
     NAMDB_SQL_CHECK(decide_unknown(right));
   }
-  // varchar has no operators of its own: the other operand becomes text.
-  const auto other = [](const Type& type) {
-    if (type.is_catalog_object()) return TypeId::oid;
-    return type.id == TypeId::varchar ? TypeId::text : type.id;
-  };
   if (left->type.id == TypeId::unknown)
-    NAMDB_SQL_CHECK(coerce(left, {other(right->type)}, Coercion::implicit));
+    NAMDB_SQL_CHECK(coerce(left, {literal_type(right->type)}, Coercion::implicit));
   if (right->type.id == TypeId::unknown)
-    NAMDB_SQL_CHECK(coerce(right, {other(left->type)}, Coercion::implicit));
+    NAMDB_SQL_CHECK(coerce(right, {literal_type(left->type)}, Coercion::implicit));
   const std::optional<TypeId> type = operand_type(left->type, right->type);
   if (!type) return no_operator(operator_name, left->type, right->type);
   // Integers of any width compare as they are.
@@ -138,10 +139,8 @@ Result<ExprPtr> ExpressionBinder::bind_operator(const Json& body) {
   if (kind == "AEXPR_OP_ANY" || kind == "AEXPR_OP_ALL") return bind_of_array(body, kind == "AEXPR_OP_ANY");
   const bool distinct = kind == "AEXPR_DISTINCT" || kind == "AEXPR_NOT_DISTINCT";
   if (kind != "AEXPR_OP" && !distinct) return unsupported("operator form " + std::string(kind));
-  const std::vector<std::string_view> parts = names(list(body, "name"));
-  if (parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog"))
-    return unsupported("an operator of another schema");
-  const std::string_view name = parts.back();
+  const std::string_view name = name_in_catalog(list(body, "name"));
+  if (name.empty()) return unsupported("an operator of another schema");
   const Json* left_json = find(body, "lexpr");
   const Json* right_json = find(body, "rexpr");
   if (right_json == nullptr) return unsupported("a postfix operator");

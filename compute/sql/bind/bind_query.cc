@@ -116,15 +116,9 @@ Result<BoundQuery> bind_set_operation(StatementBinder& binder, const Json& body,
 }
 
 bool names_table(const Json& tree, std::string_view name) {
-  std::vector<const Json*> open = {&tree};
-  while (!open.empty()) {
-    const Json& json = *open.back();
-    open.pop_back();
-    if (!json.is_structured()) continue;
-    if (json.is_object() && text(json, "relname") == name && text(json, "schemaname").empty()) return true;
-    for (const Json& child : json) open.push_back(&child);
-  }
-  return false;
+  return std::ranges::any_of(range_vars(tree), [name](const Json* table) {
+    return text(*table, "relname") == name && text(*table, "schemaname").empty();
+  });
 }
 
 // The right query reads the rows of the round before by the table's name.

@@ -19,12 +19,6 @@ std::optional<Kind> kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view function_name(const Json& call) {
-  const std::vector<std::string_view> parts = names(list(call, "funcname"));
-  if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog")) return {};
-  return parts.back();
-}
-
 Status bind_series(ExpressionBinder& expressions, std::vector<ExprPtr>& args, Type& type) {
   if (args.size() != 2 && args.size() != 3) return no_such_function("generate_series", args);
   type = {TypeId::int4};
@@ -61,7 +55,8 @@ bool is_set_function(std::string_view name) {
 
 Status bind_set_call(ExpressionBinder& expressions, const Json& json, SetFunction& function) {
   const Node e = node(json);
-  const std::string_view name = e.kind == "FuncCall" ? function_name(*e.body) : std::string_view();
+  const std::string_view name =
+      e.kind == "FuncCall" ? name_in_catalog(list(*e.body, "funcname")) : std::string_view();
   const std::optional<Kind> kind = kind_of(name);
   if (!kind) {
     // It gives one row.
@@ -113,7 +108,7 @@ void find_set_calls(const Json& json, std::vector<const Json*>& calls) {
   if (json.is_object() && json.size() == 1) {
     const Node part = node(json);
     if (part.kind == "SubLink") return;
-    if (part.kind == "FuncCall" && is_set_function(function_name(*part.body))) {
+    if (part.kind == "FuncCall" && is_set_function(name_in_catalog(list(*part.body, "funcname")))) {
       calls.push_back(&json);
       return;
     }

@@ -94,6 +94,8 @@ Status bind_conflict(StatementBinder& binder, const Json& clause, const storage:
 Status bind_assignment(ExpressionBinder& expressions, const storage::Table& table, const Json& target,
                        ErrorPlace* place, std::vector<Assignment>& assignments);
 
+// The RangeVar nodes of a query, wherever they stand.
+std::vector<const Json*> range_vars(const Json& tree);
 // The name in a RangeVar node. undefined_schema for a schema that namdb does not have.
 Result<std::string> relation_name(const Json& range_var);
 // Checks that a schema is the one that exists, or is not given.

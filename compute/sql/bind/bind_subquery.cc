@@ -54,10 +54,8 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
       expr->kind = kind == "ANY_SUBLINK" ? ExprKind::any_of_subquery : ExprKind::all_of_subquery;
       expr->args.push_back(std::move(test));
     } else if (kind == "ARRAY_SUBLINK") {
-      const std::optional<TypeId> array = array_type(bound.columns[0].type.id);
-      if (!array) return unsupported("an array of " + std::string(type_name(bound.columns[0].type.id)));
       expr->kind = ExprKind::array_subquery;
-      expr->type = {*array};
+      NAMDB_SQL_ASSIGN(expr->type, array_of(bound.columns[0].type.id));
     } else {
       expr->kind = ExprKind::scalar_subquery;
       expr->type = bound.columns[0].type;

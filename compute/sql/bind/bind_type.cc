@@ -9,37 +9,6 @@
 namespace namdb::sql {
 namespace {
 
-struct TypeAlias {
-  std::string_view name;
-  TypeId id;
-};
-
-// The parser has already replaced the standard's spellings by these.
-constexpr std::array kNames = {
-    TypeAlias{"bool", TypeId::boolean},
-    TypeAlias{"int2", TypeId::int2},
-    TypeAlias{"int4", TypeId::int4},
-    TypeAlias{"int8", TypeId::int8},
-    TypeAlias{"float8", TypeId::float8},
-    TypeAlias{"numeric", TypeId::numeric},
-    TypeAlias{"text", TypeId::text},
-    TypeAlias{"varchar", TypeId::varchar},
-    TypeAlias{"bpchar", TypeId::bpchar},
-    TypeAlias{"timestamp", TypeId::timestamp},
-    TypeAlias{"timestamptz", TypeId::timestamptz},
-    TypeAlias{"name", TypeId::name},
-    TypeAlias{"char", TypeId::char1},
-    TypeAlias{"json", TypeId::json},
-    TypeAlias{"oid", TypeId::oid},
-    TypeAlias{"regclass", TypeId::regclass},
-    TypeAlias{"regtype", TypeId::regtype},
-    TypeAlias{"regproc", TypeId::regproc},
-    TypeAlias{"regnamespace", TypeId::regnamespace},
-    TypeAlias{"regrole", TypeId::regrole},
-    TypeAlias{"int2vector", TypeId::int2vector},
-    TypeAlias{"oidvector", TypeId::oidvector},
-};
-
 // Types that PostgreSQL has and namdb does not have: their error is not that of a misspelt name.
 constexpr auto kOtherTypes = std::to_array<std::string_view>(
     {"float4",       "date",    "time",        "timetz",    "interval", "bytea",       "jsonb",
@@ -49,15 +18,9 @@ constexpr auto kOtherTypes = std::to_array<std::string_view>(
 
 constexpr std::int64_t kMaxTypeLength = 10'485'760;  // PostgreSQL's; columns are bounded by their schema
 
-}  // namespace
-
-namespace {
-
 Result<Type> bind_plain_type(const Json& type_name_json) {
-  const std::vector<std::string_view> parts = names(list(type_name_json, "names"));
-  if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "pg_catalog"))
-    return Status(ErrorCode::undefined_object, "type does not exist");
-  const std::string_view name = parts.back();
+  const std::string_view name = name_in_catalog(list(type_name_json, "names"));
+  if (name.empty()) return Status(ErrorCode::undefined_object, "type does not exist");
   std::vector<std::int64_t> modifiers;
   for (const Json& item : list(type_name_json, "typmods")) {
     const Node modifier = node(item);
@@ -65,24 +28,25 @@ Result<Type> bind_plain_type(const Json& type_name_json) {
     if (value == nullptr) return Status(ErrorCode::invalid_parameter_value, "type modifiers must be numbers");
     modifiers.push_back(integer(*value, "ival"));
   }
-  for (const TypeAlias& alias : kNames) {
-    if (alias.name != name) continue;
-    Type type{alias.id};
-    switch (alias.id) {
+  // The parser has already replaced the standard's spellings by these names. Arrays are written with [].
+  const std::optional<TypeId> id = name.starts_with('_') ? std::nullopt : type_named(name);
+  if (id) {
+    const Type type{*id};
+    switch (*id) {
       case TypeId::varchar:
       case TypeId::bpchar:
         if (modifiers.empty()) return type;
         if (modifiers.size() > 1) return Status(ErrorCode::invalid_parameter_value, "invalid type modifier");
         if (modifiers[0] < 1 || modifiers[0] > kMaxTypeLength) {
           return Status(ErrorCode::invalid_parameter_value,
-                        std::string("length for type ") + (alias.id == TypeId::varchar ? "varchar" : "char") +
+                        std::string("length for type ") + (*id == TypeId::varchar ? "varchar" : "char") +
                             (modifiers[0] < 1 ? " must be at least 1"
                                               : " cannot exceed " + std::to_string(kMaxTypeLength)));
         }
-        if (alias.id == TypeId::bpchar && modifiers[0] > layout::kMaxString_bytes)
+        if (*id == TypeId::bpchar && modifiers[0] > layout::kMaxString_bytes)
           return unsupported("char(n) of more than " + std::to_string(layout::kMaxString_bytes) +
                              " characters");
-        return string_type(alias.id, static_cast<std::uint32_t>(modifiers[0]));
+        return string_type(*id, static_cast<std::uint32_t>(modifiers[0]));
       case TypeId::numeric: {
         if (modifiers.empty()) return type;
         const std::int64_t scale = modifiers.size() > 1 ? modifiers[1] : 0;
@@ -124,8 +88,12 @@ Result<Type> bind_type(const Json& type_name_json) {
   if (dimensions == 0) return type;
   if (dimensions > 1) return unsupported("an array of several dimensions");
   // The elements' lengths are not checked.
-  const std::optional<TypeId> array = array_type(type.id);
-  if (!array) return unsupported("an array of " + std::string(type_name(type.id)));
+  return array_of(type.id);
+}
+
+Result<Type> array_of(TypeId element) {
+  const std::optional<TypeId> array = array_type(element);
+  if (!array) return unsupported("an array of " + std::string(type_name(element)));
   return Type{*array};
 }
 

@@ -4,6 +4,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ namespace namdb::sql {
 inline constexpr Oid kCatalogSchemaOid = 11;
 inline constexpr Oid kPublicSchemaOid = 2200;
 inline constexpr Oid kInformationSchemaOid = 13'000;
+inline constexpr std::array kSchemaOids = {kCatalogSchemaOid, kPublicSchemaOid, kInformationSchemaOid};
 inline constexpr Oid kOwnerOid = 10;  // the one role: the session's user
 inline constexpr Oid kDatabaseOid = 5;
 inline constexpr Oid kTablespaceOid = 1663;

@@ -1,160 +1,29 @@
 #include "compute/sql/catalog/definition_text.h"
 
 #include <algorithm>
-#include <array>
 
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
 namespace {
 
-// Words that SQL does not take as names of columns or tables.
-constexpr auto kReserved = std::to_array<std::string_view>({"all",
-                                                            "analyse",
-                                                            "analyze",
-                                                            "and",
-                                                            "any",
-                                                            "array",
-                                                            "as",
-                                                            "asc",
-                                                            "asymmetric",
-                                                            "authorization",
-                                                            "between",
-                                                            "bigint",
-                                                            "binary",
-                                                            "bit",
-                                                            "boolean",
-                                                            "both",
-                                                            "case",
-                                                            "cast",
-                                                            "char",
-                                                            "character",
-                                                            "check",
-                                                            "coalesce",
-                                                            "collate",
-                                                            "collation",
-                                                            "column",
-                                                            "concurrently",
-                                                            "constraint",
-                                                            "create",
-                                                            "cross",
-                                                            "current_catalog",
-                                                            "current_date",
-                                                            "current_role",
-                                                            "current_schema",
-                                                            "current_time",
-                                                            "current_timestamp",
-                                                            "current_user",
-                                                            "dec",
-                                                            "decimal",
-                                                            "default",
-                                                            "deferrable",
-                                                            "desc",
-                                                            "distinct",
-                                                            "do",
-                                                            "else",
-                                                            "end",
-                                                            "except",
-                                                            "exists",
-                                                            "extract",
-                                                            "false",
-                                                            "fetch",
-                                                            "float",
-                                                            "for",
-                                                            "foreign",
-                                                            "freeze",
-                                                            "from",
-                                                            "full",
-                                                            "grant",
-                                                            "greatest",
-                                                            "group",
-                                                            "grouping",
-                                                            "having",
-                                                            "ilike",
-                                                            "in",
-                                                            "initially",
-                                                            "inner",
-                                                            "inout",
-                                                            "int",
-                                                            "integer",
-                                                            "intersect",
-                                                            "interval",
-                                                            "into",
-                                                            "is",
-                                                            "isnull",
-                                                            "join",
-                                                            "lateral",
-                                                            "leading",
-                                                            "least",
-                                                            "left",
-                                                            "like",
-                                                            "limit",
-                                                            "localtime",
-                                                            "localtimestamp",
-                                                            "national",
-                                                            "natural",
-                                                            "nchar",
-                                                            "none",
-                                                            "normalize",
-                                                            "not",
-                                                            "notnull",
-                                                            "null",
-                                                            "nullif",
-                                                            "numeric",
-                                                            "offset",
-                                                            "on",
-                                                            "only",
-                                                            "or",
-                                                            "order",
-                                                            "out",
-                                                            "outer",
-                                                            "overlaps",
-                                                            "overlay",
-                                                            "placing",
-                                                            "position",
-                                                            "precision",
-                                                            "primary",
-                                                            "real",
-                                                            "references",
-                                                            "returning",
-                                                            "right",
-                                                            "row",
-                                                            "select",
-                                                            "session_user",
-                                                            "setof",
-                                                            "similar",
-                                                            "smallint",
-                                                            "some",
-                                                            "substring",
-                                                            "symmetric",
-                                                            "table",
-                                                            "tablesample",
-                                                            "then",
-                                                            "time",
-                                                            "timestamp",
-                                                            "to",
-                                                            "trailing",
-                                                            "treat",
-                                                            "trim",
-                                                            "true",
-                                                            "union",
-                                                            "unique",
-                                                            "user",
-                                                            "using",
-                                                            "values",
-                                                            "varchar",
-                                                            "variadic",
-                                                            "verbose",
-                                                            "when",
-                                                            "where",
-                                                            "window",
-                                                            "with"});
-static_assert(std::ranges::is_sorted(kReserved));
+// Words that SQL does not take as names of columns or tables, each between blanks.
+constexpr std::string_view kReserved =
+    " all analyse analyze and any array as asc asymmetric authorization between bigint binary bit "
+    "boolean both case cast char character check coalesce collate collation column concurrently "
+    "constraint create cross current_catalog current_date current_role current_schema current_time "
+    "current_timestamp current_user dec decimal default deferrable desc distinct do else end "
+    "except exists extract false fetch float for foreign freeze from full grant greatest group "
+    "grouping having ilike in initially inner inout int integer intersect interval into is isnull "
+    "join lateral leading least left like limit localtime localtimestamp national natural nchar "
+    "none normalize not notnull null nullif numeric offset on only or order out outer overlaps "
+    "overlay placing position precision primary real references returning right row select "
+    "session_user setof similar smallint some substring symmetric table tablesample then time "
+    "timestamp to trailing treat trim true union unique user using values varchar variadic verbose "
+    "when where window with ";
 
-bool is_plain(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  return std::ranges::all_of(
-      name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+bool is_reserved(std::string_view name) {
+  return kReserved.find(" " + std::string(name) + " ") != std::string_view::npos;
 }
 
 std::string quoted(std::string_view text, char quote) {
@@ -175,9 +44,15 @@ std::string column_list(const CatalogRelation& index, bool with_order) {
 
 }  // namespace
 
+std::string quoted_name(std::string_view name) {
+  const bool plain = std::ranges::all_of(
+      name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+  const bool begins_well = !name.empty() && (name[0] < '0' || name[0] > '9');
+  return plain && begins_well ? std::string(name) : quoted(name, '"');
+}
+
 std::string quote_identifier(std::string_view name) {
-  if (is_plain(name) && !std::ranges::binary_search(kReserved, name)) return std::string(name);
-  return quoted(name, '"');
+  return is_reserved(name) ? quoted(name, '"') : quoted_name(name);
 }
 
 std::string quote_literal(std::string_view text) {

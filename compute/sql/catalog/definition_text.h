@@ -8,7 +8,9 @@
 
 namespace namdb::sql {
 
-// The name, in quotes where SQL needs them.
+// As PostgreSQL shows names to people: in quotation marks unless they are plain words.
+std::string quoted_name(std::string_view name);
+// As SQL reads them: words that SQL reserves are in quotation marks, too.
 std::string quote_identifier(std::string_view name);
 std::string quote_literal(std::string_view text);
 

@@ -1,6 +1,7 @@
 #include "compute/sql/catalog/system_relations.h"
 
 #include <array>
+#include <optional>
 
 #include "common/base/check.h"
 
@@ -12,7 +13,7 @@ struct Row {
   std::string_view schema;
   std::string_view name;
   char kind;
-  std::string_view columns;  // "name:type", separated by blanks
+  std::string_view columns;  // "name:type" as pg_type names it, separated by blanks
 };
 
 // clang-format off
@@ -36,8 +37,8 @@ constexpr std::array kRows = std::to_array<Row>({
      "attrelid:oid attname:name atttypid:oid attstattarget:int4 attlen:int2 attnum:int2 attndims:int4 "
      "attcacheoff:int4 atttypmod:int4 attbyval:bool attalign:char attstorage:char attcompression:char "
      "attnotnull:bool atthasdef:bool atthasmissing:bool attidentity:char attgenerated:char "
-     "attisdropped:bool attislocal:bool attinhcount:int4 attcollation:oid attacl:text[] "
-     "attoptions:text[] attfdwoptions:text[] attmissingval:text"},
+     "attisdropped:bool attislocal:bool attinhcount:int4 attcollation:oid attacl:_text "
+     "attoptions:_text attfdwoptions:_text attmissingval:text"},
     {1261, "pg_catalog", "pg_auth_members", 'r',
      "roleid:oid member:oid grantor:oid admin_option:bool"},
     {1260, "pg_catalog", "pg_authid", 'r',
@@ -52,8 +53,8 @@ constexpr std::array kRows = std::to_array<Row>({
      "reltoastrelid:oid relhasindex:bool relisshared:bool relpersistence:char relkind:char "
      "relnatts:int2 relchecks:int2 relhasrules:bool relhastriggers:bool relhassubclass:bool "
      "relrowsecurity:bool relforcerowsecurity:bool relispopulated:bool relreplident:char "
-     "relispartition:bool relrewrite:oid relfrozenxid:int8 relminmxid:int8 relacl:text[] "
-     "reloptions:text[] relpartbound:text"},
+     "relispartition:bool relrewrite:oid relfrozenxid:int8 relminmxid:int8 relacl:_text "
+     "reloptions:_text relpartbound:text"},
     {3456, "pg_catalog", "pg_collation", 'r',
      "oid:oid collname:name collnamespace:oid collowner:oid collprovider:char "
      "collisdeterministic:bool collencoding:int4 collcollate:text collctype:text colliculocale:text "
@@ -62,19 +63,19 @@ constexpr std::array kRows = std::to_array<Row>({
      "oid:oid conname:name connamespace:oid contype:char condeferrable:bool condeferred:bool "
      "convalidated:bool conrelid:oid contypid:oid conindid:oid conparentid:oid confrelid:oid "
      "confupdtype:char confdeltype:char confmatchtype:char conislocal:bool coninhcount:int4 "
-     "connoinherit:bool conkey:int2[] confkey:int2[] conpfeqop:oid[] conppeqop:oid[] conffeqop:oid[] "
-     "confdelsetcols:int2[] conexclop:oid[] conbin:text"},
+     "connoinherit:bool conkey:_int2 confkey:_int2 conpfeqop:_oid conppeqop:_oid conffeqop:_oid "
+     "confdelsetcols:_int2 conexclop:_oid conbin:text"},
     {2607, "pg_catalog", "pg_conversion", 'r',
      "oid:oid conname:name connamespace:oid conowner:oid conforencoding:int4 contoencoding:int4 "
      "conproc:regproc condefault:bool"},
     {1262, "pg_catalog", "pg_database", 'r',
      "oid:oid datname:name datdba:oid encoding:int4 datlocprovider:char datistemplate:bool "
      "datallowconn:bool datconnlimit:int4 datfrozenxid:int8 datminmxid:int8 dattablespace:oid "
-     "datcollate:text datctype:text daticulocale:text datcollversion:text datacl:text[]"},
+     "datcollate:text datctype:text daticulocale:text datcollversion:text datacl:_text"},
     {2964, "pg_catalog", "pg_db_role_setting", 'r',
-     "setdatabase:oid setrole:oid setconfig:text[]"},
+     "setdatabase:oid setrole:oid setconfig:_text"},
     {826, "pg_catalog", "pg_default_acl", 'r',
-     "oid:oid defaclrole:oid defaclnamespace:oid defaclobjtype:char defaclacl:text[]"},
+     "oid:oid defaclrole:oid defaclnamespace:oid defaclobjtype:char defaclacl:_text"},
     {2608, "pg_catalog", "pg_depend", 'r',
      "classid:oid objid:oid objsubid:int4 refclassid:oid refobjid:oid refobjsubid:int4 deptype:char"},
     {2609, "pg_catalog", "pg_description", 'r',
@@ -82,17 +83,17 @@ constexpr std::array kRows = std::to_array<Row>({
     {3501, "pg_catalog", "pg_enum", 'r',
      "oid:oid enumtypid:oid enumsortorder:float8 enumlabel:name"},
     {3466, "pg_catalog", "pg_event_trigger", 'r',
-     "oid:oid evtname:name evtevent:name evtowner:oid evtfoid:oid evtenabled:char evttags:text[]"},
+     "oid:oid evtname:name evtevent:name evtowner:oid evtfoid:oid evtenabled:char evttags:_text"},
     {3079, "pg_catalog", "pg_extension", 'r',
      "oid:oid extname:name extowner:oid extnamespace:oid extrelocatable:bool extversion:text "
-     "extconfig:oid[] extcondition:text[]"},
+     "extconfig:_oid extcondition:_text"},
     {2328, "pg_catalog", "pg_foreign_data_wrapper", 'r',
-     "oid:oid fdwname:name fdwowner:oid fdwhandler:oid fdwvalidator:oid fdwacl:text[] fdwoptions:text[]"},
+     "oid:oid fdwname:name fdwowner:oid fdwhandler:oid fdwvalidator:oid fdwacl:_text fdwoptions:_text"},
     {1417, "pg_catalog", "pg_foreign_server", 'r',
-     "oid:oid srvname:name srvowner:oid srvfdw:oid srvtype:text srvversion:text srvacl:text[] "
-     "srvoptions:text[]"},
+     "oid:oid srvname:name srvowner:oid srvfdw:oid srvtype:text srvversion:text srvacl:_text "
+     "srvoptions:_text"},
     {3118, "pg_catalog", "pg_foreign_table", 'r',
-     "ftrelid:oid ftserver:oid ftoptions:text[]"},
+     "ftrelid:oid ftserver:oid ftoptions:_text"},
     {2610, "pg_catalog", "pg_index", 'r',
      "indexrelid:oid indrelid:oid indnatts:int2 indnkeyatts:int2 indisunique:bool "
      "indnullsnotdistinct:bool indisprimary:bool indisexclusion:bool indimmediate:bool "
@@ -102,14 +103,14 @@ constexpr std::array kRows = std::to_array<Row>({
     {2611, "pg_catalog", "pg_inherits", 'r',
      "inhrelid:oid inhparent:oid inhseqno:int4 inhdetachpending:bool"},
     {3394, "pg_catalog", "pg_init_privs", 'r',
-     "objoid:oid classoid:oid objsubid:int4 privtype:char initprivs:text[]"},
+     "objoid:oid classoid:oid objsubid:int4 privtype:char initprivs:_text"},
     {2612, "pg_catalog", "pg_language", 'r',
      "oid:oid lanname:name lanowner:oid lanispl:bool lanpltrusted:bool lanplcallfoid:oid "
-     "laninline:oid lanvalidator:oid lanacl:text[]"},
+     "laninline:oid lanvalidator:oid lanacl:_text"},
     {2995, "pg_catalog", "pg_largeobject_metadata", 'r',
-     "oid:oid lomowner:oid lomacl:text[]"},
+     "oid:oid lomowner:oid lomacl:_text"},
     {2615, "pg_catalog", "pg_namespace", 'r',
-     "oid:oid nspname:name nspowner:oid nspacl:text[]"},
+     "oid:oid nspname:name nspowner:oid nspacl:_text"},
     {2616, "pg_catalog", "pg_opclass", 'r',
      "oid:oid opcmethod:oid opcname:name opcnamespace:oid opcowner:oid opcfamily:oid opcintype:oid "
      "opcdefault:bool opckeytype:oid"},
@@ -123,15 +124,15 @@ constexpr std::array kRows = std::to_array<Row>({
      "partrelid:oid partstrat:char partnatts:int2 partdefid:oid partattrs:int2vector "
      "partclass:oidvector partcollation:oidvector partexprs:text"},
     {3256, "pg_catalog", "pg_policy", 'r',
-     "oid:oid polname:name polrelid:oid polcmd:char polpermissive:bool polroles:oid[] polqual:text "
+     "oid:oid polname:name polrelid:oid polcmd:char polpermissive:bool polroles:_oid polqual:text "
      "polwithcheck:text"},
     {1255, "pg_catalog", "pg_proc", 'r',
      "oid:oid proname:name pronamespace:oid proowner:oid prolang:oid procost:float8 prorows:float8 "
      "provariadic:oid prosupport:regproc prokind:char prosecdef:bool proleakproof:bool "
      "proisstrict:bool proretset:bool provolatile:char proparallel:char pronargs:int2 "
-     "pronargdefaults:int2 prorettype:oid proargtypes:oidvector proallargtypes:oid[] "
-     "proargmodes:char[] proargnames:text[] proargdefaults:text protrftypes:oid[] prosrc:text "
-     "probin:text prosqlbody:text proconfig:text[] proacl:text[]"},
+     "pronargdefaults:int2 prorettype:oid proargtypes:oidvector proallargtypes:_oid "
+     "proargmodes:_char proargnames:_text proargdefaults:text protrftypes:_oid prosrc:text "
+     "probin:text prosqlbody:text proconfig:_text proacl:_text"},
     {6104, "pg_catalog", "pg_publication", 'r',
      "oid:oid pubname:name pubowner:oid puballtables:bool pubinsert:bool pubupdate:bool "
      "pubdelete:bool pubtruncate:bool pubviaroot:bool"},
@@ -158,15 +159,15 @@ constexpr std::array kRows = std::to_array<Row>({
      "objoid:oid classoid:oid provider:text label:text"},
     {3381, "pg_catalog", "pg_statistic_ext", 'r',
      "oid:oid stxrelid:oid stxname:name stxnamespace:oid stxowner:oid stxstattarget:int4 "
-     "stxkeys:int2vector stxkind:char[] stxexprs:text"},
+     "stxkeys:int2vector stxkind:_char stxexprs:text"},
     {6100, "pg_catalog", "pg_subscription", 'r',
      "oid:oid subdbid:oid subskiplsn:text subname:name subowner:oid subenabled:bool subbinary:bool "
      "substream:bool subtwophasestate:char subdisableonerr:bool subconninfo:text subslotname:name "
-     "subsynccommit:text subpublications:text[]"},
+     "subsynccommit:text subpublications:_text"},
     {6102, "pg_catalog", "pg_subscription_rel", 'r',
      "srsubid:oid srrelid:oid srsubstate:char srsublsn:text"},
     {1213, "pg_catalog", "pg_tablespace", 'r',
-     "oid:oid spcname:name spcowner:oid spcacl:text[] spcoptions:text[]"},
+     "oid:oid spcname:name spcowner:oid spcacl:_text spcoptions:_text"},
     {3576, "pg_catalog", "pg_transform", 'r',
      "oid:oid trftype:oid trflang:oid trffromsql:regproc trftosql:regproc"},
     {2620, "pg_catalog", "pg_trigger", 'r',
@@ -191,16 +192,16 @@ constexpr std::array kRows = std::to_array<Row>({
      "typsubscript:regproc typelem:oid typarray:oid typinput:regproc typoutput:regproc "
      "typreceive:regproc typsend:regproc typmodin:regproc typmodout:regproc typanalyze:regproc "
      "typalign:char typstorage:char typnotnull:bool typbasetype:oid typtypmod:int4 typndims:int4 "
-     "typcollation:oid typdefaultbin:text typdefault:text typacl:text[]"},
+     "typcollation:oid typdefaultbin:text typdefault:text typacl:_text"},
     {1418, "pg_catalog", "pg_user_mapping", 'r',
-     "oid:oid umuser:oid umserver:oid umoptions:text[]"},
+     "oid:oid umuser:oid umserver:oid umoptions:_text"},
     {12081, "pg_catalog", "pg_available_extensions", 'v',
      "name:name default_version:text installed_version:text comment:text"},
     {12077, "pg_catalog", "pg_cursors", 'v',
      "name:text statement:text is_holdable:bool is_binary:bool is_scrollable:bool "
      "creation_time:timestamptz"},
     {12010, "pg_catalog", "pg_group", 'v',
-     "groname:name grosysid:oid grolist:oid[]"},
+     "groname:name grosysid:oid grolist:_oid"},
     {12043, "pg_catalog", "pg_indexes", 'v',
      "schemaname:name tablename:name indexname:name tablespace:name indexdef:text"},
     {12073, "pg_catalog", "pg_locks", 'v',
@@ -211,19 +212,19 @@ constexpr std::array kRows = std::to_array<Row>({
      "schemaname:name matviewname:name matviewowner:name tablespace:name hasindexes:bool "
      "ispopulated:bool definition:text"},
     {12018, "pg_catalog", "pg_policies", 'v',
-     "schemaname:name tablename:name policyname:name permissive:text roles:name[] cmd:text qual:text "
+     "schemaname:name tablename:name policyname:name permissive:text roles:_name cmd:text qual:text "
      "with_check:text"},
     {12095, "pg_catalog", "pg_prepared_statements", 'v',
-     "name:text statement:text prepare_time:timestamptz parameter_types:oid[] from_sql:bool "
+     "name:text statement:text prepare_time:timestamptz parameter_types:_oid from_sql:bool "
      "generic_plans:int8 custom_plans:int8"},
     {12090, "pg_catalog", "pg_prepared_xacts", 'v',
      "transaction:int8 gid:text prepared:timestamptz owner:name database:name"},
     {12068, "pg_catalog", "pg_publication_tables", 'v',
-     "pubname:name schemaname:name tablename:name attnames:name[] rowfilter:text"},
+     "pubname:name schemaname:name tablename:name attnames:_name rowfilter:text"},
     {12000, "pg_catalog", "pg_roles", 'v',
      "rolname:name rolsuper:bool rolinherit:bool rolcreaterole:bool rolcreatedb:bool rolcanlogin:bool "
      "rolreplication:bool rolconnlimit:int4 rolpassword:text rolvaliduntil:timestamptz "
-     "rolbypassrls:bool rolconfig:text[] oid:oid"},
+     "rolbypassrls:bool rolconfig:_text oid:oid"},
     {12023, "pg_catalog", "pg_rules", 'v',
      "schemaname:name tablename:name rulename:name definition:text"},
     {12048, "pg_catalog", "pg_sequences", 'v',
@@ -231,11 +232,11 @@ constexpr std::array kRows = std::to_array<Row>({
      "min_value:int8 max_value:int8 increment_by:int8 cycle:bool cache_size:int8 last_value:int8"},
     {12104, "pg_catalog", "pg_settings", 'v',
      "name:text setting:text unit:text category:text short_desc:text extra_desc:text context:text "
-     "vartype:text source:text min_val:text max_val:text enumvals:text[] boot_val:text reset_val:text "
+     "vartype:text source:text min_val:text max_val:text enumvals:_text boot_val:text reset_val:text "
      "sourcefile:text sourceline:int4 pending_restart:bool"},
     {12005, "pg_catalog", "pg_shadow", 'v',
      "usename:name usesysid:oid usecreatedb:bool usesuper:bool userepl:bool usebypassrls:bool "
-     "passwd:text valuntil:timestamptz useconfig:text[]"},
+     "passwd:text valuntil:timestamptz useconfig:_text"},
     {12142, "pg_catalog", "pg_stat_all_tables", 'v',
      "relid:oid schemaname:name relname:name seq_scan:int8 seq_tup_read:int8 idx_scan:int8 "
      "idx_tup_fetch:int8 n_tup_ins:int8 n_tup_upd:int8 n_tup_del:int8 n_tup_hot_upd:int8 "
@@ -275,10 +276,10 @@ constexpr std::array kRows = std::to_array<Row>({
     {12126, "pg_catalog", "pg_timezone_names", 'v',
      "name:text abbrev:text utc_offset:text is_dst:bool"},
     {12129, "pg_catalog", "pg_user_mappings", 'v',
-     "umid:oid srvid:oid srvname:name umuser:oid usename:name umoptions:text[]"},
+     "umid:oid srvid:oid srvname:name umuser:oid usename:name umoptions:_text"},
     {12014, "pg_catalog", "pg_user", 'v',
      "usename:name usesysid:oid usecreatedb:bool usesuper:bool userepl:bool usebypassrls:bool "
-     "passwd:text valuntil:timestamptz useconfig:text[]"},
+     "passwd:text valuntil:timestamptz useconfig:_text"},
     {12028, "pg_catalog", "pg_views", 'v',
      "schemaname:name viewname:name viewowner:name definition:text"},
     {13250, "information_schema", "character_sets", 'v',
@@ -401,51 +402,15 @@ constexpr std::array kRows = std::to_array<Row>({
 });
 // clang-format on
 
-struct TypeWord {
-  std::string_view word;
-  TypeId type;
-};
-
-constexpr std::array kTypeWords = {
-    TypeWord{"oid", TypeId::oid},
-    TypeWord{"name", TypeId::name},
-    TypeWord{"char", TypeId::char1},
-    TypeWord{"bool", TypeId::boolean},
-    TypeWord{"int2", TypeId::int2},
-    TypeWord{"int4", TypeId::int4},
-    TypeWord{"int8", TypeId::int8},
-    TypeWord{"float8", TypeId::float8},
-    TypeWord{"numeric", TypeId::numeric},
-    TypeWord{"text", TypeId::text},
-    TypeWord{"json", TypeId::json},
-    TypeWord{"timestamptz", TypeId::timestamptz},
-    TypeWord{"regclass", TypeId::regclass},
-    TypeWord{"regtype", TypeId::regtype},
-    TypeWord{"regproc", TypeId::regproc},
-    TypeWord{"int2vector", TypeId::int2vector},
-    TypeWord{"oidvector", TypeId::oidvector},
-    TypeWord{"text[]", TypeId::text_array},
-    TypeWord{"name[]", TypeId::name_array},
-    TypeWord{"char[]", TypeId::char1_array},
-    TypeWord{"oid[]", TypeId::oid_array},
-    TypeWord{"int2[]", TypeId::int2_array},
-};
-
-Type type_of(std::string_view word) {
-  for (const TypeWord& row : kTypeWords) {
-    if (row.word == word) return {row.type};
-  }
-  NAMDB_CHECK(false);
-  return {};
-}
-
 std::vector<SystemRelation::Column> columns_of(std::string_view text) {
   std::vector<SystemRelation::Column> columns;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view item = text.substr(0, end);
     const std::size_t colon = item.find(':');
-    columns.push_back({item.substr(0, colon), type_of(item.substr(colon + 1))});
+    const std::optional<TypeId> type = type_named(item.substr(colon + 1));
+    NAMDB_CHECK(type.has_value());
+    columns.push_back({item.substr(0, colon), {*type}});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return columns;

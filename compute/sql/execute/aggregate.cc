@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compute/sql/execute/row_order.h"
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/equal_bytes.h"
 
@@ -31,16 +32,7 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
 }
 
 bool Accumulator::ComesBefore::operator()(const Kept& left, const Kept& right) const {
-  for (std::size_t i = 0; i < aggregate->order.size(); ++i) {
-    const OrderItem& item = aggregate->order[i];
-    const Datum& a = left.order[i];
-    const Datum& b = right.order[i];
-    if (a.null != b.null) return a.null == item.nulls_first;
-    if (a.null) continue;
-    const int order = compare_values(item.value->type.id, a, b);
-    if (order != 0) return (order < 0) != item.descending;
-  }
-  return false;
+  return comes_before(aggregate->order, left.order.data(), right.order.data(), nullptr);
 }
 
 Status Accumulator::collect(const EvalContext& context, const Datum& value, GatheredMemory& memory,
@@ -60,10 +52,9 @@ Status Accumulator::collect(const EvalContext& context, const Datum& value, Gath
   context.work->charge_bytes(bytes);
   if (collection_ == nullptr) collection_ = std::make_unique<Collection>(aggregate_);
   Arena& arena = collection_->arena;
-  kept.value.text = arena.copy(kept.value.text);
-  kept.separator.text = arena.copy(kept.separator.text);
-  for (Datum& item : order) item.text = arena.copy(item.text);
-  kept.order = arena.copy(std::span<const Datum>(order));
+  kept.value = arena.keep(kept.value);
+  kept.separator = arena.keep(kept.separator);
+  kept.order = arena.keep(std::span<const Datum>(order));
   collection_->kept.insert(kept);
   return {};
 }
@@ -82,10 +73,7 @@ Status Accumulator::collected(Arena& arena, Datum& out) const {
   for (const Kept& kept : collection_->kept) {
     if (&kept != &*collection_->kept.begin() && !kept.separator.null) text += kept.separator.text;
     text += kept.value.text;
-    if (text.size() > kMaxText_bytes) {
-      return Status(ErrorCode::limit_exceeded,
-                    "a string can have at most " + std::to_string(kMaxText_bytes) + " bytes");
-    }
+    if (Status status = check_text_bytes(text.size()); !status.ok()) return status;
   }
   out = Datum::of_text(arena.copy(text));
   return {};

@@ -14,6 +14,7 @@ class GatheredRows final : public ResultSink {
  public:
   std::size_t size() const { return rows_.size(); }
   std::span<const Datum> operator[](std::size_t row) const { return rows_[row]; }
+  std::span<const std::span<const Datum>> rows() const { return rows_; }
   std::size_t bytes() const { return arena_.allocated_bytes(); }
   void clear() {
     rows_.clear();
@@ -21,13 +22,7 @@ class GatheredRows final : public ResultSink {
   }
 
   void begin_rows(std::span<const ResultColumn>) override {}
-  void add_row(std::span<const Datum> values) override {
-    const std::span<Datum> kept = arena_.copy(values);
-    for (Datum& value : kept) {
-      if (!value.null) value.text = arena_.copy(value.text);
-    }
-    rows_.push_back(kept);
-  }
+  void add_row(std::span<const Datum> values) override { rows_.push_back(arena_.keep(values)); }
   // A query has no messages of its own.
   void notice(std::string_view, std::string_view, std::string_view) override {}
   void setting_changed(std::string_view, std::string_view) override {}

@@ -38,10 +38,7 @@ Status Groups::find_group(Run& run, const EvalContext& context) {
   const std::size_t kept_bytes = 2 * bytes.size() + sizeof(Group) + values.size() * sizeof(Datum) +
                                  plan_.aggregates.size() * sizeof(Accumulator) + 4 * sizeof(std::uint64_t);
   if (Status status = memory_.add(run.client_memory, kept_bytes); !status.ok()) return status;
-  for (Datum& value : values) {
-    if (!value.null) value.text = arena_.copy(value.text);
-  }
-  group_ = &add_group(arena_.copy(std::span<const Datum>(values)));
+  group_ = &add_group(arena_.keep(std::span<const Datum>(values)));
   by_values_.emplace(arena_.copy(bytes), group_);
   return {};
 }

@@ -192,11 +192,8 @@ bool JoinFeed::next_match(Run& run, Level& level, std::span<Datum> row) {
   }
   if (level.function != nullptr) {
     if (!level.function->next(level.function_row)) return false;
-    for (const JoinedSource::Read& read : reads) {
-      Datum value = level.function_row[read.column];
-      if (!value.null) value.text = level.arena.copy(value.text);
-      row[read.slot] = value;
-    }
+    for (const JoinedSource::Read& read : reads)
+      row[read.slot] = level.arena.keep(level.function_row[read.column]);
     return true;
   }
   const std::vector<txn::RowId>& found = level.found[level.position];

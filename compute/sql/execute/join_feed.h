@@ -10,6 +10,7 @@
 
 #include "compute/sql/execute/join_table.h"
 #include "compute/sql/execute/row_feed.h"
+#include "compute/sql/execute/set_function.h"
 #include "compute/sql/execute/source_feed.h"
 
 namespace namdb::sql {

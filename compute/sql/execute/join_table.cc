@@ -79,11 +79,8 @@ Status JoinTableRows::keep(Run& run, std::span<const Datum> slots) {
   }
   if (Status status = memory_.add(run.client_memory, bytes); !status.ok()) return status;
   run.work.charge_bytes(bytes);
-  for (Datum& value : values) {
-    if (!value.null) value.text = arena_.copy(value.text);
-  }
   const auto row = static_cast<std::uint32_t>(rows_.size());
-  rows_.push_back(arena_.copy(std::span<const Datum>(values)).data());
+  rows_.push_back(arena_.keep(std::span<const Datum>(values)).data());
   const auto before = first_.find(key);
   next_.push_back(before == first_.end() ? kNone : before->second);
   if (before != first_.end()) {

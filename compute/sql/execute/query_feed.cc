@@ -83,17 +83,17 @@ Status QueryFeed::keep_for_round(Run& run, std::span<const Datum> row) {
   for (const Datum& value : row) bytes += value.text.size();
   if (Status status = memory_.add(run.client_memory, bytes); !status.ok()) return status;
   run.work.charge_bytes(bytes);
-  next_working_->add(row);
+  next_working_->add_row(row);
   return {};
 }
 
 reactor::Task<Status> QueryFeed::load_round(Run& run) {
   while (shown_.empty() && !exhausted_) {
-    if (in_right_) run.state.working[table_.working.get()] = working_.get();
+    if (in_right_) run.state.working[table_.working.get()] = working_->rows();
     Status status = co_await load_portion(run, in_right_ ? table_.right.get() : table_.query.get());
     if (!status.ok()) co_return status;
     const bool ended = query_->done() || portion_->size() < kPortionRows;
-    if (next_working_ == nullptr) next_working_ = std::make_unique<WorkingRows>();
+    if (next_working_ == nullptr) next_working_ = std::make_unique<GatheredRows>();
     for (std::size_t i = 0; i < portion_->size(); ++i) {
       bool selected = true;
       status = selects(run, (*portion_)[i], selected);
@@ -106,7 +106,7 @@ reactor::Task<Status> QueryFeed::load_round(Run& run) {
     query_.reset();
     in_right_ = true;
     working_ = std::exchange(next_working_, nullptr);
-    exhausted_ = working_->rows.empty();
+    exhausted_ = working_->size() == 0;
   }
   co_return Status();
 }

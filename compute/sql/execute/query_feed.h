@@ -12,7 +12,6 @@
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/gathered_rows.h"
 #include "compute/sql/execute/row_feed.h"
-#include "compute/sql/expression/statement_state.h"
 #include "compute/sql/plan/plan.h"
 
 namespace namdb::sql {
@@ -57,8 +56,8 @@ class QueryFeed final : public RowFeed {
   bool right_is_counted_ = false;
   absl::flat_hash_set<std::string> given_;
   // WITH RECURSIVE: the rows of the round before, and of the one that runs.
-  std::unique_ptr<WorkingRows> working_;
-  std::unique_ptr<WorkingRows> next_working_;
+  std::unique_ptr<GatheredRows> working_;
+  std::unique_ptr<GatheredRows> next_working_;
   GatheredMemory memory_;
 };
 

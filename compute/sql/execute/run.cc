@@ -82,7 +82,7 @@ reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
   Datum value;
   if (status.ok()) status = subquery_value(*expr, test, *rows, arena, value);
   if (!status.ok()) co_return status;
-  if (!value.null) value.text = arena.copy(value.text);
+  value = arena.keep(value);
   // Other rows have the same.
   if (read.empty()) state.subqueries.add(*expr->subquery, std::move(rows));
   co_return value;
@@ -105,12 +105,12 @@ reactor::Task<Result<Datum>> Run::call_waiting() {
     }
     case Waiting::sequence: {
       auto value = co_await waiting.sequence_function(function.name, arguments);
-      if (value.ok() && !value->null) value->text = arena.copy(value->text);
+      if (value.ok()) *value = arena.keep(*value);
       co_return value;
     }
     case Waiting::setting: {
       auto value = co_await waiting.setting_function(function.name, arguments, &sink);
-      if (value.ok() && !value->null) value->text = arena.copy(value->text);
+      if (value.ok()) *value = arena.keep(*value);
       co_return value;
     }
     case Waiting::no:

@@ -23,7 +23,7 @@ Status keep(Run& run, const Expr& expr, const GatheredRows& portion, GatheredMem
   rows.rows += portion.size();
   if (expr.kind == ExprKind::exists) return {};
   for (std::size_t i = 0; i < portion.size(); ++i) {
-    Datum value = portion[i][0];
+    const Datum& value = portion[i][0];
     rows.has_null = rows.has_null || value.null;
     if (tests_equality(expr)) {
       if (value.null) continue;
@@ -37,8 +37,7 @@ Status keep(Run& run, const Expr& expr, const GatheredRows& portion, GatheredMem
     }
     const std::size_t bytes = sizeof(Datum) + (value.null ? 0 : value.text.size());
     if (Status status = memory.add(run.client_memory, bytes); !status.ok()) return status;
-    if (!value.null) value.text = rows.arena.copy(value.text);
-    rows.values.push_back(value);
+    rows.values.push_back(rows.arena.keep(value));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/sql/execute/join_feed.h"
+#include "compute/sql/execute/row_order.h"
 #include "compute/sql/execute/source_feed.h"
 #include "compute/sql/value/equal_bytes.h"
 
@@ -166,25 +167,8 @@ Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
   const std::size_t kept_bytes = bytes + sizeof(SortedRow) + row_to_sort_.size() * sizeof(Datum);
   if (Status status = sorted_memory_.add(run.client_memory, kept_bytes); !status.ok()) return status;
   context.work->charge_bytes(bytes);
-  for (Datum& value : row_to_sort_) {
-    if (!value.null) value.text = sorted_arena_.copy(value.text);
-  }
-  sorted_.push_back(sorted_arena_.copy(std::span<const Datum>(row_to_sort_)).data());
+  sorted_.push_back(sorted_arena_.keep(std::span<const Datum>(row_to_sort_)).data());
   return {};
-}
-
-bool SelectCursor::sorts_before(SortedRow a, SortedRow b, Work& work) const {
-  for (std::size_t i = 0; i < plan_.order.size(); ++i) {
-    const OrderItem& order = plan_.order[i];
-    const Datum& left = a[i];
-    const Datum& right = b[i];
-    if (left.null != right.null) return left.null == order.nulls_first;
-    if (left.null) continue;
-    work.charge(Work::kOperator_units + std::min(left.text.size(), right.text.size()));
-    const int compared = compare_values(order.value->type.id, left, right);
-    if (compared != 0) return (compared < 0) != order.descending;
-  }
-  return false;
 }
 
 bool SelectCursor::wants_sort() const {
@@ -207,7 +191,8 @@ reactor::Task<Status> SelectCursor::sort(Run& run) {
       for (std::size_t out = begin; out < end; ++out) {
         bool from_right = left == middle;
         if (!from_right && right < end) {
-          from_right = sorts_before(sorted_[sorted_order_[right]], sorted_[sorted_order_[left]], run.work);
+          from_right = comes_before(plan_.order, sorted_[sorted_order_[right]], sorted_[sorted_order_[left]],
+                                    &run.work);
         }
         merged[out] = sorted_order_[from_right ? right++ : left++];
         if (!run.work.due()) continue;

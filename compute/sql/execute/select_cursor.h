@@ -55,7 +55,6 @@ class SelectCursor final : public Query {
   // Gives the next of the sorted rows.
   void emit_sorted(Run& run, bool& emitted);
   reactor::Task<Status> sort(Run& run);
-  bool sorts_before(SortedRow left, SortedRow right, Work& work) const;
 
   const SelectPlan& plan_;
   bool started_ = false;

@@ -21,10 +21,7 @@ Status SetFunctionRows::begin_call(const SetFunction::Call& call, const EvalCont
     if (Status status = evaluate(*call.args[i], context, values[i]); !status.ok()) return status;
     any_null = any_null || values[i].null;
   }
-  if (call.kind == Kind::scalar || !any_null) {
-    state.value = values[0];
-    if (!state.value.null) state.value.text = arena_.copy(state.value.text);
-  }
+  if (call.kind == Kind::scalar || !any_null) state.value = arena_.keep(values[0]);
   if (call.kind == Kind::scalar) return {};
   state.ended = any_null;
   if (any_null) return {};

@@ -1,5 +1,6 @@
 #include "compute/sql/expression/catalog_cast.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -45,8 +46,7 @@ std::optional<std::string> name_of(Oid oid, TypeId to, const Catalog& catalog) {
     case TypeId::regtype:
       return name_of_type(oid);
     case TypeId::regnamespace:
-      if (oid != kCatalogSchemaOid && oid != kPublicSchemaOid && oid != kInformationSchemaOid)
-        return std::nullopt;
+      if (std::ranges::find(kSchemaOids, oid) == kSchemaOids.end()) return std::nullopt;
       return std::string(schema_name(oid));
     default:
       return std::nullopt;
@@ -72,7 +72,7 @@ Status from_name(std::string_view text, TypeId to, const Catalog& catalog, Arena
       return {};
     }
     case TypeId::regnamespace:
-      for (const Oid schema : {kCatalogSchemaOid, kPublicSchemaOid, kInformationSchemaOid}) {
+      for (const Oid schema : kSchemaOids) {
         if (schema_name(schema) != text) continue;
         out = object(schema, text, arena);
         return {};

@@ -194,14 +194,9 @@ class Writer {
     if (expr.value.null) return "NULL";
     std::string value;
     append_text(value, {expr.type.id}, expr.value);
-    if (!value.empty() && value.find_first_of("{}\",\\ ") == std::string::npos && value != "NULL")
-      return value;
-    std::string quoted = "\"";
-    for (const char c : value) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      quoted += c;
-    }
-    return quoted + "\"";
+    std::string element;
+    append_element_text(element, value);
+    return element;
   }
 
   void quoted(std::string_view value) {

@@ -260,16 +260,17 @@ Status concat(const Expr& expr, const EvalContext& context, Datum& out) {
   out.null = left.null || right.null;
   if (out.null) return {};
   const std::size_t size = left.text.size() + right.text.size();
-  if (size > kMaxText_bytes) {
-    return Status(ErrorCode::limit_exceeded,
-                  "a string can have at most " + std::to_string(kMaxText_bytes) + " bytes");
-  }
+  if (Status status = check_text_bytes(size); !status.ok()) return status;
   context.work->charge_bytes(size);
   char* bytes = context.arena->allocate(size + 1);
   std::copy(left.text.begin(), left.text.end(), bytes);
   std::copy(right.text.begin(), right.text.end(), bytes + left.text.size());
   out = Datum::of_text({bytes, size});
   return {};
+}
+
+bool has_catalog(const EvalContext& context) {
+  return context.state != nullptr && context.state->catalog != nullptr;
 }
 
 Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
@@ -284,8 +285,7 @@ Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
   }
   out.null = any_null && !expr.function->nulls;
   if (out.null) return {};
-  if (expr.function->reads_catalog && (context.state == nullptr || context.state->catalog == nullptr))
-    return context.work->wait_for_catalog();
+  if (expr.function->reads_catalog && !has_catalog(context)) return context.work->wait_for_catalog();
   if (expr.function->waiting != Waiting::no) {
     context.work->wait_for(expr,
                            {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(expr.args.size())});
@@ -302,8 +302,7 @@ Status cast(const Expr& expr, const EvalContext& context, Datum& out) {
   const TypeId from = expr.args[0]->type.id;
   context.work->charge_bytes(in.text.size());
   if (needs_catalog(from, expr.type.id)) {
-    if (context.state == nullptr || context.state->catalog == nullptr)
-      return context.work->wait_for_catalog();
+    if (!has_catalog(context)) return context.work->wait_for_catalog();
     return cast_to_catalog_object(in, from, expr.type.id, *context.state->catalog, *context.arena, out);
   }
   const std::int64_t now_us = context.facts == nullptr ? 0 : context.facts->now_us;

@@ -15,24 +15,6 @@
 
 namespace namdb::sql {
 
-// The rows of a recursive query's last round (WorkingTable).
-struct WorkingRows {
-  std::vector<std::span<const Datum>> rows;
-  Arena arena;
-
-  void add(std::span<const Datum> row) {
-    const std::span<Datum> kept = arena.copy(row);
-    for (Datum& value : kept) {
-      if (!value.null) value.text = arena.copy(value.text);
-    }
-    rows.push_back(kept);
-  }
-  void clear() {
-    rows.clear();
-    arena.reset();
-  }
-};
-
 // The rows of a relation of the catalog, which are made once for a statement.
 struct CatalogRows {
   std::vector<std::vector<Datum>> rows;
@@ -44,8 +26,8 @@ struct StatementState {
   SubqueryResults subqueries;
   std::shared_ptr<const Catalog> catalog;  // null: nothing has asked for it
   absl::flat_hash_map<const SystemRelation*, std::unique_ptr<CatalogRows>> catalog_rows;
-  // By the WorkingTable. The feed of the recursive query keeps them.
-  absl::flat_hash_map<const void*, const WorkingRows*> working;
+  // The rows of recursive queries' last rounds, by the WorkingTable. The feeds of these queries keep them.
+  absl::flat_hash_map<const void*, std::span<const std::span<const Datum>>> working;
   mutable RegexPatterns patterns;  // a cache
 
   void clear() {

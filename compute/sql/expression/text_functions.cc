@@ -201,10 +201,7 @@ Status replace(Context context, Arguments a, Datum& out) {
     if (at == rest.size()) break;
     text += a[2].text;
     rest.remove_prefix(at + from.size());
-    if (text.size() > kMaxText_bytes) {
-      return Status(ErrorCode::limit_exceeded,
-                    "a string can have at most " + std::to_string(kMaxText_bytes) + " bytes");
-    }
+    if (Status status = check_text_bytes(text.size()); !status.ok()) return status;
   }
   context.work->charge_bytes(text.size());
   out = Datum::of_text(context.arena->copy(text));

@@ -23,6 +23,12 @@ Status Work::wait_for_catalog() {
   return Status(ErrorCode::feature_not_supported, "the catalog cannot be read in this place");
 }
 
+Status check_text_bytes(std::size_t bytes) {
+  if (bytes <= kMaxText_bytes) return {};
+  return Status(ErrorCode::limit_exceeded,
+                "a string can have at most " + std::to_string(kMaxText_bytes) + " bytes");
+}
+
 Status check_array_bytes(std::size_t bytes) {
   if (bytes <= kMaxText_bytes) return {};
   return Status(ErrorCode::limit_exceeded,

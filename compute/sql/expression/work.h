@@ -25,7 +25,8 @@ inline constexpr std::size_t kMaxText_bytes = 32 << 20;
 // ... and of all strings that expressions make for one row.
 inline constexpr std::size_t kMaxRowMemory_bytes = 256 << 20;
 
-// limit_exceeded: an array of so many bytes is too long.
+// limit_exceeded: a string, or an array, of so many bytes is too long.
+Status check_text_bytes(std::size_t bytes);
 Status check_array_bytes(std::size_t bytes);
 
 class Work {

@@ -98,6 +98,11 @@ bool is_list(const std::vector<const Expr*>& values) {
   return values.size() > 1 || (values.size() == 1 && values[0] != nullptr && values[0]->type.is_array());
 }
 
+bool restricts_more(const std::vector<const Expr*>& values, const std::vector<const Expr*>& others) {
+  if (values.empty() || others.empty()) return !values.empty();
+  return is_list(values) == is_list(others) ? values.size() < others.size() : is_list(others);
+}
+
 bool is_null_test(const Expr& condition, const TableColumns& table, std::uint32_t column) {
   return condition.kind == ExprKind::is_null && is_column(*condition.args[0], table, column);
 }

@@ -34,6 +34,9 @@ std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns&
 
 // Whether they may be several values: there are several expressions, or one is an array.
 bool is_list(const std::vector<const Expr*>& values);
+// Whether these values, of one condition, leave fewer of them than those of another one. No values restrict
+// nothing.
+bool restricts_more(const std::vector<const Expr*>& values, const std::vector<const Expr*>& others);
 
 bool is_null_test(const Expr& condition, const TableColumns& table, std::uint32_t column);
 

@@ -34,9 +34,7 @@ Equality equality_of(const Conditions& conditions, std::uint32_t column) {
   for (const Expr* condition : conditions.all) {
     std::vector<const Expr*> values = equal_values(*condition, conditions.columns, column);
     if (is_null_test(*condition, conditions.columns, column)) values = {nullptr};
-    const bool is_shorter =
-        is_list(values) == is_list(best.values) ? values.size() < best.values.size() : is_list(best.values);
-    if (!values.empty() && (best.values.empty() || is_shorter)) best = {std::move(values), condition};
+    if (restricts_more(values, best.values)) best = {std::move(values), condition};
   }
   return best;
 }

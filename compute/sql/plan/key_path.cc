@@ -9,8 +9,7 @@ void find_key(Source& source, std::span<const Expr* const> conditions, const Tab
     std::vector<const Expr*> best;
     for (const Expr* condition : conditions) {
       std::vector<const Expr*> values = equal_values(*condition, columns, column);
-      const bool is_shorter = is_list(values) == is_list(best) ? values.size() < best.size() : is_list(best);
-      if (!values.empty() && (best.empty() || is_shorter)) best = std::move(values);
+      if (restricts_more(values, best)) best = std::move(values);
     }
     if (best.empty()) return;
     if (is_list(best) && ++lists > 1) return;

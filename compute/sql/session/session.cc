@@ -115,22 +115,16 @@ bool Session::read_only() const {
 void Session::end_transaction() {
   savepoints_.clear();
   const bool all = state_ == State::block || state_ == State::failed;
-  const auto end = [all](Portal& portal) {
-    if (all || portal.cursor != nullptr) portal.valid = false;
-    portal.cursor.reset();
-  };
-  end(unnamed_portal_);
-  end(simple_portal_);
-  for (auto& [name, portal] : portals_) end(portal);
+  close_cursors(all ? Portals::end_all : Portals::end_suspended);
   transaction_.reset();
   resolved_constraints_.clear();
   Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
   end_id(rolled_back);
 }
 
-void Session::close_cursors() {
-  const auto close = [](Portal& portal) {
-    if (portal.cursor != nullptr) portal.valid = false;
+void Session::close_cursors(Portals which) {
+  const auto close = [which](Portal& portal) {
+    if (which == Portals::end_all || portal.cursor != nullptr) portal.valid = false;
     portal.cursor.reset();
   };
   close(unnamed_portal_);
@@ -162,7 +156,7 @@ Status Session::as_conflict(Status status, const txn::Transaction& transaction) 
 void Session::fail(const Status& status) {
   if ((state_ == State::block || state_ == State::failed) && !savepoints_.empty()) {
     // The block may go on from a savepoint.
-    close_cursors();
+    close_cursors(Portals::end_suspended);
   } else if (transaction_ != nullptr) {
     environment_.statistics.entry("block").count_attempt(status, Attempt::last, transaction_->counters());
     end_transaction();

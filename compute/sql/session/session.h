@@ -184,8 +184,9 @@ class Session final : private WaitingFunctions {
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
-  // Those that are suspended: they belong to the transaction, or to what is undone of it.
-  void close_cursors();
+  // The cursors of suspended portals belong to the transaction, or to what is undone of it.
+  enum class Portals : std::uint8_t { end_suspended, end_all };
+  void close_cursors(Portals which);
   // SAVEPOINT and its like.
   enum class RelationKind : std::uint8_t { table, index };
   struct Savepoint {
@@ -251,8 +252,8 @@ class Session final : private WaitingFunctions {
 
   // --- session_ddl.cc ---
   reactor::Task<Status> run_ddl(const Plan& plan, ResultSink& sink);
-  reactor::Task<Status> create_table(const CreateTablePlan& plan, ResultSink& sink);
-  // `made`: receives the name of the index if a new one was made; may be null.
+  // `made`: receives the name of the table or index if a new one was made; may be null.
+  reactor::Task<Status> create_table(const CreateTablePlan& plan, ResultSink& sink, std::string* made);
   reactor::Task<Status> create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made);
   reactor::Task<Status> run_reindex(const ReindexPlan& plan, ResultSink& sink);
   reactor::Task<Status> drop_relations(RelationKind kind, std::vector<std::string> names, bool if_exists,

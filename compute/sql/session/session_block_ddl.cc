@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
 
 namespace namdb::sql {
@@ -13,50 +14,32 @@ using reactor::Task;
 
 namespace {
 
-Status only_outside(std::string_view command) {
-  return Status(ErrorCode::active_transaction,
-                std::string(command) + " cannot run inside a transaction block");
-}
-
-// The identity of the relation that has the name now; nullopt: there is none.
-std::optional<std::uint32_t> find_id(const std::vector<storage::TableRef>& tables, const std::string& name,
-                                     bool is_index) {
-  for (const storage::TableRef& table : tables) {
-    if (!is_index && table->name == name) return table->id;
-    for (const storage::IndexRef& index : table->indexes) {
-      if (is_index && index->name == name && !index->replaced()) return index->id;
-    }
-  }
-  return std::nullopt;
+// The identity of the relation that has the name now; nullopt: there is none of that kind.
+std::optional<std::uint32_t> id_of(const FoundRelation& relation, bool is_index) {
+  if (relation.table == nullptr || is_index != (relation.index != nullptr)) return std::nullopt;
+  return is_index ? relation.index->id : relation.table->id;
 }
 
 }  // namespace
 
 Task<Status> Session::note_created(RelationKind kind, std::string name) {
-  const bool is_index = kind == RelationKind::index;
-  const auto tables = co_await engine_.tables();
-  if (!tables.ok()) co_return tables.status();
-  if (const auto id = find_id(*tables, name, is_index))
+  std::string wanted = name;
+  const auto relation = co_await find_relation(&engine_, std::move(wanted));
+  if (!relation.ok()) co_return relation.status();
+  if (const auto id = id_of(*relation, kind == RelationKind::index))
     created_in_block_.push_back({kind, std::move(name), *id});
   co_return Status();
 }
 
 Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
-  if (const auto* create = plan.as<CreateTablePlan>()) {
-    if (dropped_in_block_.contains(create->table.name)) {
-      co_return Status(ErrorCode::feature_not_supported,
-                       "a table with the name of one that the same block drops is not supported",
-                       "commit the block between DROP TABLE and CREATE TABLE");
-    }
-    const auto before = co_await engine_.tables();
-    if (!before.ok()) co_return before.status();
-    const bool was_there = find_id(*before, create->table.name, false).has_value();
-    Status status = co_await create_table(*create, sink);
-    if (!status.ok() || was_there) co_return status;
-    std::string name = create->table.name;
-    co_return co_await note_created(RelationKind::table, std::move(name));
-  }
-  if (const auto* create = plan.as<CreateIndexPlan>()) {
+  if (const auto* drop = plan.as<DropIndexPlan>())
+    co_return co_await drop_in_block(RelationKind::index, drop->names, drop->if_exists, sink);
+  if (const auto* drop = plan.as<DropTablePlan>())
+    co_return co_await drop_in_block(RelationKind::table, drop->names, drop->if_exists, sink);
+  std::string made;
+  Status status;
+  const auto* const index = plan.as<CreateIndexPlan>();
+  if (index != nullptr) {
     // It would wait for its own transaction to end.
     const bool has_begun =
         transaction_ != nullptr && (transaction_->has_writes() || transaction_->counters().round_trips != 0);
@@ -65,18 +48,19 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
                        "CREATE INDEX cannot run in a transaction block that has read or written rows",
                        "put it before these statements, or outside of the block");
     }
-    std::string name;
-    Status status = co_await create_index(*create, sink, &name);
-    if (!status.ok() || name.empty()) co_return status;
-    co_return co_await note_created(RelationKind::index, std::move(name));
+    status = co_await create_index(*index, sink, &made);
+  } else {
+    const auto& table = *plan.as<CreateTablePlan>();
+    if (dropped_in_block_.contains(table.table.name)) {
+      co_return Status(ErrorCode::feature_not_supported,
+                       "a table with the name of one that the same block drops is not supported",
+                       "commit the block between DROP TABLE and CREATE TABLE");
+    }
+    status = co_await create_table(table, sink, &made);
   }
-  const auto* const index = plan.as<DropIndexPlan>();
-  const auto* const table = plan.as<DropTablePlan>();
-  if (index == nullptr && table == nullptr) co_return only_outside(plan.tag);
-  const RelationKind kind = index != nullptr ? RelationKind::index : RelationKind::table;
-  std::vector<std::string> names = index != nullptr ? index->names : table->names;
-  const bool if_exists = index != nullptr ? index->if_exists : table->if_exists;
-  co_return co_await drop_in_block(kind, std::move(names), if_exists, sink);
+  if (!status.ok() || made.empty()) co_return status;
+  co_return co_await note_created(index != nullptr ? RelationKind::index : RelationKind::table,
+                                  std::move(made));
 }
 
 Task<Status> Session::drop_in_block(RelationKind kind, std::vector<std::string> names, bool if_exists,
@@ -131,10 +115,11 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
   while (created_in_block_.size() > from) {
     const CreatedInBlock created = std::move(created_in_block_.back());
     created_in_block_.pop_back();
-    const auto tables = co_await engine_.tables();
-    if (!tables.ok()) co_return tables.status();
+    std::string name = created.name;
+    const auto relation = co_await find_relation(&engine_, std::move(name));
+    if (!relation.ok()) co_return relation.status();
     // Another session may have dropped it, and given its name to another one.
-    if (find_id(*tables, created.name, created.kind == RelationKind::index) != created.id) continue;
+    if (id_of(*relation, created.kind == RelationKind::index) != created.id) continue;
     std::vector<std::string> one(1, created.name);
     Status status = co_await drop_relations(created.kind, std::move(one), true, sink);
     if (first.ok()) first = std::move(status);

@@ -215,11 +215,11 @@ Task<Result<Datum>> Session::setting_function(std::string_view name, std::span<c
   if (name == "set_config") {
     const SetPlan set{setting, std::string(arguments[1].text), arguments[2].is_true()};
     // Outside of a block the transaction is the statement's own: no other sees the value.
-    Status status = set.local && state_ != State::block
-                        ? Settings(settings_).set(setting, *set.value, Settings::Scope::session)
-                        : run_set(set, *sink);
+    const bool has_no_effect = set.local && state_ != State::block;
+    Status status = has_no_effect ? Settings(settings_).set(setting, *set.value, Settings::Scope::session)
+                                  : run_set(set, *sink);
     if (!status.ok()) co_return status;
-    setting_text_ = set.local && state_ != State::block ? *set.value : settings_.get(setting).value_or("");
+    setting_text_ = has_no_effect ? *set.value : settings_.get(setting).value_or("");
     co_return Datum::of_text(setting_text_);
   }
   const std::optional<std::string> value = settings_.get(setting);

@@ -1,4 +1,5 @@
 // Schema changes: outside of blocks they take effect at once (in blocks: session_block_ddl.cc).
+#include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/system/server_table.h"
 
@@ -8,30 +9,12 @@ using reactor::Task;
 
 namespace {
 
-// The current meaning of a name: a table, an index of the table, or nothing.
-struct Relation {
-  storage::TableRef table;
-  storage::IndexRef index;
-};
-
-Task<Result<Relation>> find_relation(txn::Engine* engine, std::string name) {
-  Result<std::vector<storage::TableRef>> tables = co_await engine->tables();
-  if (!tables.ok()) co_return tables.status();
-  for (const storage::TableRef& table : *tables) {
-    if (table->name == name) co_return Relation{table, nullptr};
-    for (const storage::IndexRef& index : table->indexes) {
-      if (index->name == name && !index->replaced()) co_return Relation{table, index};
-    }
-  }
-  co_return Relation();
-}
-
 std::string quoted(const std::string& name) {
   return "\"" + name + "\"";
 }
 
 // Whether a name may be dropped; undefined_table and undefined_object when there is none.
-Status check_droppable(const Relation& relation, const std::string& name, bool as_index) {
+Status check_droppable(const FoundRelation& relation, const std::string& name, bool as_index) {
   const storage::Table* const table = relation.table.get();
   const ServerTable* const own = table == nullptr ? nullptr : find_server_table(table->name);
   // Another one may have the name in databases of before it was reserved.
@@ -59,7 +42,7 @@ Status check_droppable(const Relation& relation, const std::string& name, bool a
 }
 
 // Whether a name may be reindexed.
-Status check_reindexable(const Relation& relation, const std::string& name, bool of_table) {
+Status check_reindexable(const FoundRelation& relation, const std::string& name, bool of_table) {
   if (relation.table == nullptr) {
     return of_table ? Status(ErrorCode::undefined_table, "relation " + quoted(name) + " does not exist")
                     : Status(ErrorCode::undefined_object, "index " + quoted(name) + " does not exist");
@@ -87,8 +70,10 @@ bool taken(const Status& status, const std::string& name) {
 }  // namespace
 
 Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
-  if (state_ == State::block && plan.as<ReindexPlan>() != nullptr)
-    co_return co_await run_block_ddl(plan, sink);
+  if (state_ == State::block && plan.as<ReindexPlan>() != nullptr) {
+    co_return Status(ErrorCode::active_transaction,
+                     std::string(plan.tag) + " cannot run inside a transaction block");
+  }
   if (read_only()) {
     co_return Status(ErrorCode::read_only_transaction,
                      "cannot execute " + std::string(plan.tag) + " in a read-only transaction");
@@ -98,7 +83,8 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
   }
-  if (const auto* create = plan.as<CreateTablePlan>()) co_return co_await create_table(*create, sink);
+  if (const auto* create = plan.as<CreateTablePlan>())
+    co_return co_await create_table(*create, sink, nullptr);
   if (const auto* create = plan.as<CreateIndexPlan>())
     co_return co_await create_index(*create, sink, nullptr);
   if (const auto* drop = plan.as<DropIndexPlan>())
@@ -108,7 +94,7 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   co_return co_await drop_relations(RelationKind::table, drop->names, drop->if_exists, sink);
 }
 
-Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink) {
+Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink, std::string* made) {
   txn::TableDefinition definition = plan.table;
   Status status;
   if (!plan.sequences.empty()) {
@@ -123,6 +109,7 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
   if (!status.ok() && is_new) co_return status;
   const layout::Schema schema = definition.schema;
   if (is_new) status = co_await engine_.create_table(std::move(definition));
+  if (status.ok() && made != nullptr) *made = plan.table.name;
   // Another session has made it meanwhile.
   if (is_new && !status.ok()) {
     const Status dropped = co_await drop_sequences(&schema);
@@ -156,7 +143,7 @@ Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink
 
 Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
   std::string wanted = plan.name;
-  Result<Relation> relation = co_await find_relation(&engine_, std::move(wanted));
+  Result<FoundRelation> relation = co_await find_relation(&engine_, std::move(wanted));
   if (!relation.ok()) co_return relation.status();
   Status status = check_reindexable(*relation, plan.name, plan.of_table);
   if (!status.ok()) co_return status;
@@ -185,7 +172,7 @@ Task<Status> Session::check_drop(RelationKind kind, std::vector<std::string> nam
   const bool as_index = kind == RelationKind::index;
   for (const std::string& name : names) {
     std::string wanted = name;
-    Result<Relation> relation = co_await find_relation(&engine_, std::move(wanted));
+    Result<FoundRelation> relation = co_await find_relation(&engine_, std::move(wanted));
     if (!relation.ok()) co_return relation.status();
     if (dropped_in_block_.contains(name)) *relation = {};
     Status status = check_droppable(*relation, name, as_index);

@@ -44,7 +44,7 @@ reactor::Task<Status> Session::rollback_to_savepoint(std::string name, ResultSin
   const auto found = find_savepoint(name);
   if (found == savepoints_.end())
     co_return Status(ErrorCode::undefined_savepoint, "savepoint \"" + name + "\" does not exist");
-  close_cursors();
+  close_cursors(Portals::end_suspended);
   if (transaction_ != nullptr) {
     // After a conflict there is nothing left to go on with.
     if (Status status = transaction_->rollback_to(found->mark); !status.ok()) co_return status;

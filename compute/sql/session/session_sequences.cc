@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -38,18 +39,6 @@ std::string relation_of(std::string_view text) {
     }
   }
   return name;
-}
-
-// The last number that a column can hold.
-std::int64_t greatest(layout::ColumnType type) {
-  switch (type) {
-    case layout::ColumnType::smallint:
-      return INT16_MAX;
-    case layout::ColumnType::integer:
-      return INT32_MAX;
-    default:
-      return INT64_MAX;
-  }
 }
 
 }  // namespace
@@ -133,7 +122,8 @@ Task<Status> Session::create_sequences(const CreateTablePlan* plan, txn::TableDe
     const std::string wanted = filled.name;
     for (std::uint32_t number = 1; number <= kMaxSequenceNames; ++number) {
       std::string name = filled.name;
-      status = co_await environment_.sequences->create(std::move(name), 1, greatest(columns[column].type));
+      status =
+          co_await environment_.sequences->create(std::move(name), 1, greatest_number(columns[column].type));
       if (status.ok() || status.code() != ErrorCode::duplicate_table) break;
       filled.name = wanted.substr(0, 58) + std::to_string(number);
     }

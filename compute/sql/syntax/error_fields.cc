@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/value_format.h"
@@ -110,15 +111,6 @@ void describe_constraint(std::string_view table, std::string_view constraint, Er
   fields.schema = "public";
   fields.table = table;
   fields.constraint = constraint;
-}
-
-std::string quoted_name(std::string_view name) {
-  bool plain = !name.empty() && (name.front() < '0' || name.front() > '9');
-  for (const char c : name) plain = plain && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
-  if (plain) return std::string(name);
-  std::string quoted = "\"";
-  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + "\"";
 }
 
 }  // namespace namdb::sql

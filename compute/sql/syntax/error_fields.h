@@ -45,7 +45,4 @@ void describe_violation(const txn::Violation& violation, ErrorFields& fields);
 // Describes the unique index or constraint that two rows violate.
 void describe_constraint(std::string_view table, std::string_view constraint, ErrorFields& fields);
 
-// As PostgreSQL shows names: in quotation marks unless they are plain words.
-std::string quoted_name(std::string_view name);
-
 }  // namespace namdb::sql

@@ -1,5 +1,6 @@
 #include "compute/sql/system/catalog_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -53,7 +54,7 @@ char category_of(TypeId type) {
   }
 }
 
-void add_types(CatalogRowWriter& rows) {
+void add_types(CatalogRowWriter& rows, const VirtualTableInput&) {
   for (const TypeId type : all_types()) {
     const TypeId element = element_type(type);
     const std::optional<TypeId> array = array_type(type);
@@ -78,8 +79,8 @@ void add_types(CatalogRowWriter& rows) {
   }
 }
 
-void add_schemas(CatalogRowWriter& rows) {
-  for (const Oid schema : {kCatalogSchemaOid, kPublicSchemaOid, kInformationSchemaOid})
+void add_schemas(CatalogRowWriter& rows, const VirtualTableInput&) {
+  for (const Oid schema : kSchemaOids)
     rows.add().number("oid", schema).text("nspname", schema_name(schema)).number("nspowner", kOwnerOid);
 }
 
@@ -89,8 +90,8 @@ std::int64_t column_count(const CatalogRelation& relation) {
   return relation.kind == 'S' ? 3 : static_cast<std::int64_t>(relation.table->schema.columns().size());
 }
 
-void add_relations(CatalogRowWriter& rows, const Catalog& catalog) {
-  for (const CatalogRelation& relation : catalog.relations()) {
+void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
     const bool hash = relation.is_primary_key() || (relation.kind == 'i' && relation.index->hash);
     const Oid method = relation.kind == 'r'   ? kHeapMethodOid
                        : relation.kind != 'i' ? 0
@@ -152,8 +153,8 @@ ShownColumn shown(const layout::Column& column) {
           sequence && sequence->always ? "a" : ""};
 }
 
-void add_columns(CatalogRowWriter& rows, const Catalog& catalog) {
-  for (const CatalogRelation& relation : catalog.relations()) {
+void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
     std::int64_t number = 0;
     if (relation.system != nullptr) {
       for (const SystemRelation::Column& column : relation.system->columns)
@@ -174,8 +175,8 @@ void add_columns(CatalogRowWriter& rows, const Catalog& catalog) {
   }
 }
 
-void add_defaults(CatalogRowWriter& rows, const Catalog& catalog) {
-  for (const CatalogRelation& relation : catalog.relations()) {
+void add_defaults(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
     if (!relation.is_table()) continue;
     const std::vector<layout::Column>& columns = relation.table->schema.columns();
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -192,8 +193,8 @@ void add_defaults(CatalogRowWriter& rows, const Catalog& catalog) {
 // The operator class of an index's column; this default one has no name of its own in a definition.
 constexpr Oid kDefaultClassOid = 1978;
 
-void add_indexes(CatalogRowWriter& rows, const Catalog& catalog) {
-  for (const CatalogRelation& index : catalog.relations()) {
+void add_indexes(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& index : input.catalog->relations()) {
     if (index.kind != 'i') continue;
     const std::vector<layout::IndexColumn> columns = Catalog::columns_of(index);
     ArrayWriter keys(TypeId::int2vector);
@@ -227,8 +228,8 @@ void add_indexes(CatalogRowWriter& rows, const Catalog& catalog) {
   }
 }
 
-void add_constraints(CatalogRowWriter& rows, const Catalog& catalog) {
-  for (const CatalogRelation& index : catalog.relations()) {
+void add_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& index : input.catalog->relations()) {
     if (!index.is_constraint()) continue;
     ArrayWriter keys(TypeId::int2_array);
     for (const layout::IndexColumn& column : Catalog::columns_of(index))
@@ -247,25 +248,25 @@ void add_constraints(CatalogRowWriter& rows, const Catalog& catalog) {
   }
 }
 
-void add_sequences(CatalogRowWriter& rows, const Catalog& catalog) {
-  for (const CatalogRelation& sequence : catalog.relations()) {
+void add_sequences(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& sequence : input.catalog->relations()) {
     if (sequence.kind != 'S') continue;
-    const TypeId type = column_type(sequence.table->schema.columns()[sequence.column]).id;
+    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
     rows.add()
         .number("seqrelid", sequence.oid)
-        .number("seqtypid", type_oid(type))
+        .number("seqtypid", type_oid(column_type(column).id))
         .number("seqstart", 1)
         .number("seqincrement", 1)
-        .number("seqmax", greatest_of(type))
+        .number("seqmax", greatest_number(column.type))
         .number("seqmin", 1)
         .number("seqcache", 32);
   }
 }
 
 // Each sequence belongs to a column: by an automatic dependency, or by an internal one of an identity column.
-void add_dependencies(CatalogRowWriter& rows, const Catalog& catalog) {
+void add_dependencies(CatalogRowWriter& rows, const VirtualTableInput& input) {
   constexpr Oid kClassOid = 1259;  // pg_class
-  for (const CatalogRelation& sequence : catalog.relations()) {
+  for (const CatalogRelation& sequence : input.catalog->relations()) {
     if (sequence.kind != 'S') continue;
     const bool identity = !shown(sequence.table->schema.columns()[sequence.column]).identity.empty();
     rows.add()
@@ -278,13 +279,13 @@ void add_dependencies(CatalogRowWriter& rows, const Catalog& catalog) {
   }
 }
 
-void add_methods(CatalogRowWriter& rows) {
+void add_methods(CatalogRowWriter& rows, const VirtualTableInput&) {
   rows.add().number("oid", kHeapMethodOid).text("amname", "heap").text("amtype", "t");
   rows.add().number("oid", kBtreeMethodOid).text("amname", "btree").text("amtype", "i");
   rows.add().number("oid", kHashMethodOid).text("amname", "hash").text("amtype", "i");
 }
 
-void add_collations(CatalogRowWriter& rows) {
+void add_collations(CatalogRowWriter& rows, const VirtualTableInput&) {
   struct Collation {
     Oid oid;
     std::string_view name;
@@ -303,10 +304,10 @@ void add_collations(CatalogRowWriter& rows) {
         .number("collencoding", -1);
 }
 
-void add_database(CatalogRowWriter& rows, const SessionFacts& facts) {
+void add_database(CatalogRowWriter& rows, const VirtualTableInput& input) {
   rows.add()
       .number("oid", kDatabaseOid)
-      .text("datname", facts.database)
+      .text("datname", input.facts->database)
       .number("datdba", kOwnerOid)
       .number("encoding", 6)
       .text("datlocprovider", "c")
@@ -317,11 +318,11 @@ void add_database(CatalogRowWriter& rows, const SessionFacts& facts) {
       .text("datctype", "C");
 }
 
-void add_tablespaces(CatalogRowWriter& rows) {
+void add_tablespaces(CatalogRowWriter& rows, const VirtualTableInput&) {
   rows.add().number("oid", kTablespaceOid).text("spcname", "pg_default").number("spcowner", kOwnerOid);
 }
 
-void add_classes(CatalogRowWriter& rows) {
+void add_classes(CatalogRowWriter& rows, const VirtualTableInput&) {
   rows.add()
       .number("oid", kDefaultClassOid)
       .number("opcmethod", kBtreeMethodOid)
@@ -331,40 +332,25 @@ void add_classes(CatalogRowWriter& rows) {
       .flag("opcdefault", true);
 }
 
-bool add_tables(CatalogRowWriter& rows, std::string_view name, const VirtualTableInput& input) {
-  const Catalog& catalog = *input.catalog;
-  if (name == "pg_class") {
-    add_relations(rows, catalog);
-  } else if (name == "pg_attribute") {
-    add_columns(rows, catalog);
-  } else if (name == "pg_attrdef") {
-    add_defaults(rows, catalog);
-  } else if (name == "pg_index") {
-    add_indexes(rows, catalog);
-  } else if (name == "pg_constraint") {
-    add_constraints(rows, catalog);
-  } else if (name == "pg_sequence") {
-    add_sequences(rows, catalog);
-  } else if (name == "pg_depend") {
-    add_dependencies(rows, catalog);
-  } else if (name == "pg_type") {
-    add_types(rows);
-  } else if (name == "pg_namespace") {
-    add_schemas(rows);
-  } else if (name == "pg_am") {
-    add_methods(rows);
-  } else if (name == "pg_collation") {
-    add_collations(rows);
-  } else if (name == "pg_opclass") {
-    add_classes(rows);
-  } else if (name == "pg_database") {
-    add_database(rows, *input.facts);
-  } else if (name == "pg_tablespace") {
-    add_tablespaces(rows);
-  } else {
-    return false;
-  }
-  return true;
+struct Table {
+  std::string_view name;
+  CatalogRowMaker add_rows;
+};
+
+constexpr std::array kTables = {
+    Table{"pg_class", add_relations},        Table{"pg_attribute", add_columns},
+    Table{"pg_attrdef", add_defaults},       Table{"pg_index", add_indexes},
+    Table{"pg_constraint", add_constraints}, Table{"pg_sequence", add_sequences},
+    Table{"pg_depend", add_dependencies},    Table{"pg_type", add_types},
+    Table{"pg_namespace", add_schemas},      Table{"pg_am", add_methods},
+    Table{"pg_collation", add_collations},   Table{"pg_opclass", add_classes},
+    Table{"pg_database", add_database},      Table{"pg_tablespace", add_tablespaces},
+};
+
+CatalogRowMaker find_table(const SystemRelation& relation) {
+  const auto found = std::ranges::find(kTables, relation.name, &Table::name);
+  const bool in_catalog = relation.schema == kCatalogSchema;
+  return !in_catalog || found == kTables.end() ? nullptr : found->add_rows;
 }
 
 Datum missing_value(const SystemRelation& relation, TypeId type) {
@@ -405,14 +391,11 @@ CatalogRowWriter::Row& CatalogRowWriter::Row::set(std::string_view column, const
   return *this;
 }
 
-std::int64_t greatest_of(TypeId integer) {
-  return integer == TypeId::int2 ? INT16_MAX : integer == TypeId::int4 ? INT32_MAX : INT64_MAX;
-}
-
 VirtualRows catalog_rows(const SystemRelation& relation, const VirtualTableInput& input) {
   CatalogRowWriter rows(relation, *input.arena);
-  const bool in_catalog = relation.schema == kCatalogSchema;
-  if (!in_catalog || !add_tables(rows, relation.name, input)) add_catalog_views(rows, relation, input);
+  CatalogRowMaker add_rows = find_table(relation);
+  if (add_rows == nullptr) add_rows = find_catalog_view(relation);
+  if (add_rows != nullptr) add_rows(rows, input);
   return rows.take();
 }
 

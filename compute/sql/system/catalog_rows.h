@@ -48,12 +48,9 @@ class CatalogRowWriter {
   VirtualRows rows_;
 };
 
-// The greatest value of an integer type.
-std::int64_t greatest_of(TypeId integer);
-
-// The parts of catalog_rows(): of pg_catalog's tables, and of its views and information_schema. False: the
-// relation has no rows there.
-bool add_catalog_views(CatalogRowWriter& rows, const SystemRelation& relation,
-                       const VirtualTableInput& input);
+// Adds the rows of one relation.
+using CatalogRowMaker = void (*)(CatalogRowWriter& rows, const VirtualTableInput& input);
+// Of a view of pg_catalog, or of a relation of information_schema; null: it has no rows.
+CatalogRowMaker find_catalog_view(const SystemRelation& relation);
 
 }  // namespace namdb::sql

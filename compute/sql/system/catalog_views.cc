@@ -1,4 +1,6 @@
 // The rows of pg_catalog's views and of information_schema.
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -22,36 +24,36 @@ bool is_public(const CatalogRelation& relation) {
 }
 
 // Roles are not kept: any name may connect. So there is the session's user.
-void add_roles(CatalogRowWriter& rows, std::string_view relation, const SessionFacts& facts) {
-  if (relation == "pg_authid") {
-    rows.add()
-        .number("oid", kOwnerOid)
-        .text("rolname", facts.user)
-        .flag("rolsuper", true)
-        .flag("rolinherit", true)
-        .flag("rolcreaterole", true)
-        .flag("rolcreatedb", true)
-        .flag("rolcanlogin", true)
-        .number("rolconnlimit", -1);
-  } else if (relation == "pg_roles") {
-    rows.add()
-        .text("rolname", facts.user)
-        .flag("rolsuper", true)
-        .flag("rolinherit", true)
-        .flag("rolcreaterole", true)
-        .flag("rolcreatedb", true)
-        .flag("rolcanlogin", true)
-        .number("rolconnlimit", -1)
-        .text("rolpassword", "********")
-        .number("oid", kOwnerOid);
-  } else {
-    rows.add()
-        .text("usename", facts.user)
-        .number("usesysid", kOwnerOid)
-        .flag("usecreatedb", true)
-        .flag("usesuper", true)
-        .text("passwd", "********");
-  }
+Row add_role(CatalogRowWriter& rows, const VirtualTableInput& input, bool oid_is_first) {
+  Row row = rows.add();
+  if (oid_is_first) row.number("oid", kOwnerOid);
+  row.text("rolname", input.facts->user)
+      .flag("rolsuper", true)
+      .flag("rolinherit", true)
+      .flag("rolcreaterole", true)
+      .flag("rolcreatedb", true)
+      .flag("rolcanlogin", true)
+      .number("rolconnlimit", -1);
+  return row;
+}
+
+constexpr std::string_view kHiddenPassword = "********";
+
+void add_stored_role(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  add_role(rows, input, true);
+}
+
+void add_shown_role(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  add_role(rows, input, false).text("rolpassword", kHiddenPassword).number("oid", kOwnerOid);
+}
+
+void add_user(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  rows.add()
+      .text("usename", input.facts->user)
+      .number("usesysid", kOwnerOid)
+      .flag("usecreatedb", true)
+      .flag("usesuper", true)
+      .text("passwd", kHiddenPassword);
 }
 
 void add_table_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
@@ -79,7 +81,8 @@ void add_index_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
 void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     if (sequence.kind != 'S') continue;
-    const TypeId type = column_type(sequence.table->schema.columns()[sequence.column]).id;
+    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
+    const TypeId type = column_type(column).id;
     Datum shown_type = Datum::of_integer(type_oid(type));
     shown_type.text = type_name(type);
     rows.add()
@@ -89,7 +92,7 @@ void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) 
         .set("data_type", shown_type)
         .number("start_value", 1)
         .number("min_value", 1)
-        .number("max_value", greatest_of(type))
+        .number("max_value", greatest_number(column.type))
         .number("increment_by", 1)
         .number("cache_size", 32)
         .set("last_value", Datum());
@@ -97,7 +100,7 @@ void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) 
 }
 
 // The values that a new session has.
-void add_settings(CatalogRowWriter& rows) {
+void add_settings(CatalogRowWriter& rows, const VirtualTableInput&) {
   for (const SettingDefinition& setting : setting_definitions()) {
     rows.add()
         .text("name", setting.name)
@@ -185,7 +188,7 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
     row.text("identity_generation", "ALWAYS")
         .text("identity_start", "1")
         .text("identity_increment", "1")
-        .text("identity_maximum", std::to_string(greatest_of(type.id)))
+        .text("identity_maximum", std::to_string(greatest_number(column.type)))
         .text("identity_minimum", "1");
   }
   row.text("identity_cycle", "NO").text("is_generated", "NEVER").text("is_updatable", "YES");
@@ -217,14 +220,15 @@ void add_information_constraints(CatalogRowWriter& rows, const VirtualTableInput
   }
 }
 
-void add_constraint_columns(CatalogRowWriter& rows, const VirtualTableInput& input, bool with_positions) {
+template <bool kWithPositions>
+void add_constraint_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& index : input.catalog->relations()) {
     if (!index.is_constraint()) continue;
     std::int64_t position = 0;
     for (const layout::IndexColumn& part : Catalog::columns_of(index)) {
       const std::string& column = index.table->schema.columns()[part.column].name;
       Row row = rows.add();
-      if (!with_positions) {
+      if (!kWithPositions) {
         row.text("table_catalog", input.facts->database)
             .text("table_schema", schema_name(index.schema))
             .text("table_name", index.table->name)
@@ -233,7 +237,7 @@ void add_constraint_columns(CatalogRowWriter& rows, const VirtualTableInput& inp
       row.text("constraint_catalog", input.facts->database)
           .text("constraint_schema", schema_name(index.schema))
           .text("constraint_name", index.name);
-      if (with_positions) {
+      if (kWithPositions) {
         row.text("table_catalog", input.facts->database)
             .text("table_schema", schema_name(index.schema))
             .text("table_name", index.table->name)
@@ -245,7 +249,7 @@ void add_constraint_columns(CatalogRowWriter& rows, const VirtualTableInput& inp
 }
 
 void add_information_schemas(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const Oid schema : {kCatalogSchemaOid, kPublicSchemaOid, kInformationSchemaOid})
+  for (const Oid schema : kSchemaOids)
     rows.add()
         .text("catalog_name", input.facts->database)
         .text("schema_name", schema_name(schema))
@@ -255,10 +259,10 @@ void add_information_schemas(CatalogRowWriter& rows, const VirtualTableInput& in
 void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     // Those of identity columns are not shown.
-    if (sequence.kind != 'S' ||
-        sequence_default_of(sequence.table->schema.columns()[sequence.column])->always)
-      continue;
-    const Type type = column_type(sequence.table->schema.columns()[sequence.column]);
+    if (sequence.kind != 'S') continue;
+    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
+    if (sequence_default_of(column)->always) continue;
+    const Type type = column_type(column);
     const NumberFacts number = number_facts(type);
     rows.add()
         .text("sequence_catalog", input.facts->database)
@@ -270,51 +274,43 @@ void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& 
         .number("numeric_scale", 0)
         .text("start_value", "1")
         .text("minimum_value", "1")
-        .text("maximum_value", std::to_string(greatest_of(type.id)))
+        .text("maximum_value", std::to_string(greatest_number(column.type)))
         .text("increment", "1")
         .text("cycle_option", "NO");
   }
 }
 
-bool add_information_schema(CatalogRowWriter& rows, std::string_view name, const VirtualTableInput& input) {
-  if (name == "tables") {
-    add_information_tables(rows, input);
-  } else if (name == "columns") {
-    add_information_columns(rows, input);
-  } else if (name == "table_constraints") {
-    add_information_constraints(rows, input);
-  } else if (name == "key_column_usage" || name == "constraint_column_usage") {
-    add_constraint_columns(rows, input, name == "key_column_usage");
-  } else if (name == "schemata") {
-    add_information_schemas(rows, input);
-  } else if (name == "sequences") {
-    add_information_sequences(rows, input);
-  } else {
-    return false;
-  }
-  return true;
-}
+struct View {
+  std::string_view schema;
+  std::string_view name;
+  CatalogRowMaker add_rows;
+};
+
+constexpr std::array kViews = {
+    View{kCatalogSchema, "pg_authid", add_stored_role},
+    View{kCatalogSchema, "pg_roles", add_shown_role},
+    View{kCatalogSchema, "pg_user", add_user},
+    View{kCatalogSchema, "pg_shadow", add_user},
+    View{kCatalogSchema, "pg_tables", add_table_names},
+    View{kCatalogSchema, "pg_indexes", add_index_names},
+    View{kCatalogSchema, "pg_sequences", add_sequence_names},
+    View{kCatalogSchema, "pg_settings", add_settings},
+    View{kInformationSchema, "tables", add_information_tables},
+    View{kInformationSchema, "columns", add_information_columns},
+    View{kInformationSchema, "table_constraints", add_information_constraints},
+    View{kInformationSchema, "key_column_usage", add_constraint_columns<true>},
+    View{kInformationSchema, "constraint_column_usage", add_constraint_columns<false>},
+    View{kInformationSchema, "schemata", add_information_schemas},
+    View{kInformationSchema, "sequences", add_information_sequences},
+};
 
 }  // namespace
 
-bool add_catalog_views(CatalogRowWriter& rows, const SystemRelation& relation,
-                       const VirtualTableInput& input) {
-  const std::string_view name = relation.name;
-  if (relation.schema == kInformationSchema) return add_information_schema(rows, name, input);
-  if (name == "pg_roles" || name == "pg_authid" || name == "pg_user" || name == "pg_shadow") {
-    add_roles(rows, name, *input.facts);
-  } else if (name == "pg_tables") {
-    add_table_names(rows, input);
-  } else if (name == "pg_indexes") {
-    add_index_names(rows, input);
-  } else if (name == "pg_sequences") {
-    add_sequence_names(rows, input);
-  } else if (name == "pg_settings") {
-    add_settings(rows);
-  } else {
-    return false;
-  }
-  return true;
+CatalogRowMaker find_catalog_view(const SystemRelation& relation) {
+  const auto found = std::ranges::find_if(kViews, [&relation](const View& view) {
+    return view.schema == relation.schema && view.name == relation.name;
+  });
+  return found == kViews.end() ? nullptr : found->add_rows;
 }
 
 }  // namespace namdb::sql

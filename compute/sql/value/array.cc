@@ -2,19 +2,14 @@
 
 #include <cstring>
 
+#include "compute/sql/value/bytes.h"
+
 namespace namdb::sql {
 namespace {
 
 // Each element begins with one of these.
 constexpr char kNull = 0;
 constexpr char kValue = 1;
-
-template <typename T>
-void append_raw(std::string& bytes, const T& value) {
-  char raw[sizeof(T)];
-  std::memcpy(raw, &value, sizeof(T));
-  bytes.append(raw, sizeof(T));
-}
 
 template <typename T>
 T take(std::string_view& bytes) {

@@ -11,6 +11,11 @@
 
 namespace namdb::sql {
 
+// Blanks around values, as PostgreSQL's isspace() in the locale C.
+inline bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 inline bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
 }

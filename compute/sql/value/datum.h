@@ -75,6 +75,17 @@ class Arena {
     std::uninitialized_copy(values.begin(), values.end(), place);
     return {place, values.size()};
   }
+  // The value with a copy of its string.
+  Datum keep(Datum value) {
+    if (!value.null) value.text = copy(value.text);
+    return value;
+  }
+  // Copies of the values with copies of their strings.
+  std::span<Datum> keep(std::span<const Datum> values) {
+    const std::span<Datum> kept = copy(values);
+    for (Datum& value : kept) value = keep(value);
+    return kept;
+  }
   // So many NULLs.
   std::span<Datum> make(std::size_t count) {
     allocated_bytes_ += count * sizeof(Datum);

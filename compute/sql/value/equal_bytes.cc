@@ -1,24 +1,14 @@
 #include "compute/sql/value/equal_bytes.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string_view>
 
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/bytes.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
-namespace {
-
-template <typename T>
-void append(std::string& bytes, T value) {
-  char raw[sizeof(T)];
-  std::memcpy(raw, &value, sizeof(T));
-  bytes.append(raw, sizeof(T));
-}
-
-}  // namespace
 
 void append_equal_bytes(std::string& bytes, TypeId type, const Datum& value) {
   bytes += value.null ? '\0' : '\1';
@@ -27,14 +17,14 @@ void append_equal_bytes(std::string& bytes, TypeId type, const Datum& value) {
     case TypeClass::string:
     case TypeClass::unknown: {
       const std::string_view text = type == TypeId::bpchar ? without_trailing_blanks(value.text) : value.text;
-      append(bytes, static_cast<std::uint64_t>(text.size()));
+      append_raw(bytes, static_cast<std::uint64_t>(text.size()));
       bytes += text;
       return;
     }
     case TypeClass::real: {
       const double number =
           std::isnan(value.real) ? std::numeric_limits<double>::quiet_NaN() : value.real + 0.0;
-      append(bytes, number == 0 ? 0.0 : number);
+      append_raw(bytes, number == 0 ? 0.0 : number);
       return;
     }
     case TypeClass::numeric: {
@@ -44,18 +34,18 @@ void append_equal_bytes(std::string& bytes, TypeId type, const Datum& value) {
         digits /= 10;
         --scale;
       }
-      append(bytes, digits);
-      append(bytes, scale);
+      append_raw(bytes, digits);
+      append_raw(bytes, scale);
       return;
     }
     case TypeClass::array: {
-      append(bytes, array_size(type, value));
+      append_raw(bytes, array_size(type, value));
       ArrayReader reader(type, value);
       for (Datum element; reader.next(element);) append_equal_bytes(bytes, element_type(type), element);
       return;
     }
     default:
-      append(bytes, value.integer);
+      append_raw(bytes, value.integer);
   }
 }
 

@@ -9,6 +9,17 @@ constexpr std::string_view kBehind = "')";
 
 }  // namespace
 
+std::int64_t greatest_number(layout::ColumnType type) {
+  switch (type) {
+    case layout::ColumnType::smallint:
+      return INT16_MAX;
+    case layout::ColumnType::integer:
+      return INT32_MAX;
+    default:
+      return INT64_MAX;
+  }
+}
+
 std::string sequence_default_text(const SequenceDefault& value) {
   std::string text(value.always ? kAlways : "");
   for (const std::string_view part : {kBefore, std::string_view(value.name), kBehind}) text += part;

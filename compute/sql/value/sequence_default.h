@@ -3,6 +3,7 @@
 //   generated always nextval('name')   GENERATED ALWAYS AS IDENTITY: no value of a client
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ struct SequenceDefault {
   bool always = false;
 };
 
+// The last number that a column of that type can hold.
+std::int64_t greatest_number(layout::ColumnType type);
 std::string sequence_default_text(const SequenceDefault& value);
 // nullopt: the column's default is another one, or none.
 std::optional<SequenceDefault> sequence_default_of(const layout::Column& column);

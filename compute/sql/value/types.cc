@@ -168,6 +168,13 @@ std::string_view internal_type_name(TypeId id) {
   return row_of(id).internal_name;
 }
 
+std::optional<TypeId> type_named(std::string_view internal_name) {
+  for (const TypeRow& row : kTypes) {
+    if (row.internal_name == internal_name && row.id != TypeId::unknown) return row.id;
+  }
+  return std::nullopt;
+}
+
 std::vector<TypeId> all_types() {
   std::vector<TypeId> ids;
   for (const TypeRow& row : kTypes) {

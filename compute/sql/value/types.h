@@ -104,6 +104,8 @@ TypeId element_type(TypeId array);
 std::optional<TypeId> array_type(TypeId element);
 // PostgreSQL's name of the type in pg_type, as "int4".
 std::string_view internal_type_name(TypeId id);
+// The type that pg_type calls so; nullopt: there is none.
+std::optional<TypeId> type_named(std::string_view internal_name);
 // All types but `unknown`.
 std::vector<TypeId> all_types();
 // PostgreSQL's preferred type of each category, to which others convert when nothing else decides.

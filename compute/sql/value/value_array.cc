@@ -2,6 +2,8 @@
 #include <string>
 
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/bytes.h"
+#include "compute/sql/value/characters.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -20,10 +22,6 @@ bool is_vector(TypeId type) {
   return first_subscript(type) == 0;
 }
 
-bool is_blank(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 bool is_null_word(std::string_view word) {
   constexpr std::string_view kWord = "null";
   if (word.size() != kWord.size()) return false;
@@ -36,7 +34,7 @@ bool is_null_word(std::string_view word) {
 bool needs_quotes(std::string_view text) {
   if (text.empty() || is_null_word(text)) return true;
   for (const char c : text) {
-    if (c == '{' || c == '}' || c == '"' || c == ',' || c == '\\' || is_blank(c)) return true;
+    if (c == '{' || c == '}' || c == '"' || c == ',' || c == '\\' || is_space(c)) return true;
   }
   return false;
 }
@@ -76,7 +74,7 @@ class LiteralReader {
   }
 
   void skip_blanks() {
-    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
   }
   bool take(char c) {
     if (at_ == text_.size() || text_[at_] != c) return false;
@@ -101,7 +99,7 @@ class LiteralReader {
         escaped = true;
       }
       word += text_[at_++];
-      if (quoted || c == '\\' || !is_blank(c)) kept = word.size();
+      if (quoted || c == '\\' || !is_space(c)) kept = word.size();
     }
     if (at_ == text_.size()) return malformed_literal(text_);
     word.resize(kept);
@@ -131,11 +129,11 @@ Status parse_vector(std::string_view text, TypeId type, std::int64_t now_us, Are
   ArrayWriter writer(type);
   std::size_t at = 0;
   while (true) {
-    while (at < text.size() && is_blank(text[at])) ++at;
+    while (at < text.size() && is_space(text[at])) ++at;
     if (at == text.size()) break;
     if (Status status = check_elements(writer); !status.ok()) return status;
     std::size_t end = at;
-    while (end < text.size() && !is_blank(text[end])) ++end;
+    while (end < text.size() && !is_space(text[end])) ++end;
     Datum value;
     Status status = parse_text(text.substr(at, end - at), element_type(type), now_us, arena, value);
     if (!status.ok()) return status;
@@ -146,11 +144,20 @@ Status parse_vector(std::string_view text, TypeId type, std::int64_t now_us, Are
   return {};
 }
 
-void append_int32(std::string& out, std::int64_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xff);
-}
-
 }  // namespace
+
+void append_element_text(std::string& out, std::string_view text) {
+  if (!needs_quotes(text)) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  out += '"';
+}
 
 void append_array_text(std::string& out, TypeId type, const Datum& value) {
   const bool vector = is_vector(type);
@@ -166,42 +173,33 @@ void append_array_text(std::string& out, TypeId type, const Datum& value) {
     }
     text.clear();
     append_text(text, {element_type(type)}, element);
-    if (!needs_quotes(text)) {
-      out += text;
-      continue;
-    }
-    out += '"';
-    for (const char c : text) {
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-    out += '"';
+    append_element_text(out, text);
   }
   if (!vector) out += '}';
 }
 
 void append_array_binary(std::string& out, TypeId type, const Datum& value) {
   std::string elements;
-  std::int64_t count = 0;
+  std::int32_t count = 0;
   bool has_null = false;
   ArrayReader reader(type, value);
   for (Datum element; reader.next(element); ++count) {
     if (element.null) {
       has_null = true;
-      append_int32(elements, -1);
+      append_big_endian(elements, std::int32_t{-1});
       continue;
     }
     std::string bytes;
     append_binary(bytes, {element_type(type)}, element);
-    append_int32(elements, static_cast<std::int64_t>(bytes.size()));
+    append_big_endian(elements, static_cast<std::int32_t>(bytes.size()));
     elements += bytes;
   }
-  append_int32(out, count == 0 ? 0 : 1);  // dimensions
-  append_int32(out, has_null ? 1 : 0);
-  append_int32(out, type_oid(element_type(type)));
+  append_big_endian(out, std::int32_t{count == 0 ? 0 : 1});  // dimensions
+  append_big_endian(out, std::int32_t{has_null ? 1 : 0});
+  append_big_endian(out, type_oid(element_type(type)));
   if (count == 0) return;
-  append_int32(out, count);
-  append_int32(out, first_subscript(type));
+  append_big_endian(out, count);
+  append_big_endian(out, first_subscript(type));
   out += elements;
 }
 
@@ -219,10 +217,9 @@ Status parse_array_binary(std::string_view bytes, TypeId type, Arena& arena, Dat
       whole = false;
       return std::int32_t{0};
     }
-    std::uint32_t value = 0;
-    for (const char c : bytes.substr(at, 4)) value = value << 8 | static_cast<unsigned char>(c);
+    const auto value = static_cast<std::int32_t>(big_endian(bytes.substr(at, 4)));
     at += 4;
-    return static_cast<std::int32_t>(value);
+    return value;
   };
   const std::int32_t dimensions = number();
   number();  // whether there are NULLs

@@ -4,25 +4,11 @@
 #include <cmath>
 #include <vector>
 
+#include "compute/sql/value/bytes.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 namespace {
-
-template <typename T>
-void append_big_endian(std::string& out, T value) {
-  std::array<char, sizeof(T)> bytes;
-  auto bits = static_cast<std::make_unsigned_t<T>>(value);
-  for (std::size_t i = bytes.size(); i-- > 0; bits = static_cast<decltype(bits)>(bits >> 7 >> 1))
-    bytes[i] = static_cast<char>(bits & 0xff);
-  out.append(bytes.data(), bytes.size());
-}
-
-std::uint64_t big_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
-  return value;
-}
 
 std::int64_t signed_big_endian(std::string_view bytes) {
   const auto shift = static_cast<unsigned>(64 - 8 * bytes.size());

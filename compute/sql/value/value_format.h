@@ -23,6 +23,8 @@ Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Arena& ar
 
 // The parts of them that are of arrays (value_array.cc).
 void append_array_text(std::string& out, TypeId type, const Datum& value);
+// The text of an element, in quotes where a literal needs them.
+void append_element_text(std::string& out, std::string_view text);
 void append_array_binary(std::string& out, TypeId type, const Datum& value);
 Status parse_array_text(std::string_view text, TypeId type, std::int64_t now_us, Arena& arena, Datum& out);
 Status parse_array_binary(std::string_view bytes, TypeId type, Arena& arena, Datum& out);

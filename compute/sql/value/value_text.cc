@@ -6,15 +6,12 @@
 #include <cstring>
 #include <limits>
 
+#include "compute/sql/value/characters.h"
 #include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 namespace {
-
-bool is_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);

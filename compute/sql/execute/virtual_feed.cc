@@ -1,0 +1,54 @@
+#include "compute/sql/execute/virtual_feed.h"
+
+#include <memory>
+#include <utility>
+
+#include "compute/sql/execute/gathered_memory.h"
+#include "compute/sql/execute/run.h"
+#include "compute/sql/system/catalog_rows.h"
+
+namespace namdb::sql {
+
+Status VirtualFeed::load_catalog(Run& run) {
+  const SystemRelation& relation = *table_.relation;
+  const auto before = run.state.catalog_rows.find(&relation);
+  if (before != run.state.catalog_rows.end()) {
+    rows_ = before->second->rows;
+    return {};
+  }
+  auto made = std::make_unique<CatalogRows>();
+  const VirtualTableInput input{&run.engine, &run.statistics, &made->arena, &run.facts,
+                                run.state.catalog.get()};
+  made->rows = catalog_rows(relation, input);
+  rows_ = made->rows;
+  const std::size_t row_bytes = sizeof(made->rows[0]) + (relation.columns.size() + 1) * sizeof(Datum);
+  const auto memory = std::make_shared<GatheredMemory>("the rows of a system catalog can take",
+                                                       "fewer tables, or fewer columns of them, take less");
+  made->memory = memory;
+  Status status = memory->add(run.client_memory, rows_.size() * row_bytes + made->arena.allocated_bytes());
+  if (status.ok()) run.state.catalog_rows.emplace(&relation, std::move(made));
+  return status;
+}
+
+reactor::Task<Status> VirtualFeed::load(Run& run, std::uint64_t /*expected*/) {
+  exhausted_ = true;
+  if (table_.relation != nullptr) {
+    Status status = co_await run.read_catalog();
+    if (status.ok()) status = load_catalog(run);
+    if (!status.ok()) co_return status;
+  } else {
+    VirtualTableInput input{&run.engine, &run.statistics, &own_arena_, &run.facts};
+    Result<VirtualRows> rows = co_await table_.rows(input);
+    if (!rows.ok()) co_return rows.status();
+    own_rows_ = std::move(rows).value();
+    rows_ = own_rows_;
+  }
+  run.work.charge(rows_.size() * Work::kRow_units);
+  co_return Status();
+}
+
+void VirtualFeed::show(const Run& /*run*/, std::size_t row, EvalContext& context) {
+  context.values = rows_[row];
+}
+
+}  // namespace namdb::sql
