@@ -12,11 +12,13 @@ constexpr char kValue = 1;
 constexpr char kNull = 2;
 constexpr char kEnd = 0;
 constexpr char kEscape = 1;  // before 1 for the byte 0, before 2 for the byte 1
-constexpr std::uint64_t kCanonicalNan = 0x7ff8'0000'0000'0000ULL;
-constexpr std::uint64_t kSign64 = std::uint64_t{1} << 63;
 
 std::uint64_t low_mask(std::uint32_t width_bytes) {
   return ~std::uint64_t{0} >> (64 - 8 * width_bytes);
+}
+
+std::uint64_t sign_bit(std::uint32_t width_bytes) {
+  return std::uint64_t{1} << (8 * width_bytes - 1);
 }
 
 void append_big_endian(std::string& out, std::uint64_t value, std::uint32_t width_bytes) {
@@ -29,15 +31,19 @@ bool flipped_sign(ColumnType type) {
 
 void append_integer(std::string& out, const Column& column, std::int64_t value) {
   const std::uint32_t width_bytes = column.field_bytes();
-  const std::uint64_t sign = flipped_sign(column.type) ? std::uint64_t{1} << (8 * width_bytes - 1) : 0;
+  const std::uint64_t sign = flipped_sign(column.type) ? sign_bit(width_bytes) : 0;
   append_big_endian(out, (static_cast<std::uint64_t>(value) & low_mask(width_bytes)) ^ sign, width_bytes);
 }
 
-void append_real(std::string& out, double value) {
-  std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
-  if (std::isnan(value)) bits = kCanonicalNan;
-  if (value == 0) bits = 0;
-  append_big_endian(out, (bits & kSign64) != 0 ? ~bits : bits | kSign64, 8);
+void append_real(std::string& out, const Column& column, double value) {
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
+  if (value == 0) value = 0;
+  const std::uint32_t width_bytes = column.field_bytes();
+  const std::uint64_t bits = column.type == ColumnType::real
+                                 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                                 : std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t sign = sign_bit(width_bytes);
+  append_big_endian(out, (bits & sign) != 0 ? ~bits : bits | sign, width_bytes);
 }
 
 void append_text(std::string& out, std::string_view value) {
@@ -111,12 +117,16 @@ class Reader {
       if (!byte) return false;
       value = value << 8 | *byte;
     }
-    if (column.type == ColumnType::double_precision) {
-      const std::uint64_t bits = (value & kSign64) != 0 ? value & ~kSign64 : ~value;
-      store_real(field, std::bit_cast<double>(bits));
+    const std::uint64_t sign = sign_bit(width_bytes);
+    if (column.is_real()) {
+      const std::uint64_t bits = (value & sign) != 0 ? value & ~sign : ~value;
+      store_real(column, field,
+                 column.type == ColumnType::real
+                     ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                     : std::bit_cast<double>(bits));
       return true;
     }
-    if (flipped_sign(column.type)) value ^= std::uint64_t{1} << (8 * width_bytes - 1);
+    if (flipped_sign(column.type)) value ^= sign;
     const unsigned unused_bits = 64 - 8 * width_bytes;
     const bool is_signed = flipped_sign(column.type);
     const auto integer = is_signed ? static_cast<std::int64_t>(value << unused_bits) >> unused_bits
@@ -200,8 +210,8 @@ IndexKey index_key(const IndexShape& shape, const RowView& row) {
       append_column(key.bytes, schema, parts[i], [&](const Column& type) {
         if (type.is_string()) {
           append_text(key.bytes, row.text(column));
-        } else if (type.type == ColumnType::double_precision) {
-          append_real(key.bytes, row.real(column));
+        } else if (type.is_real()) {
+          append_real(key.bytes, type, row.real(column));
         } else {
           append_integer(key.bytes, type, row.integer(column));
         }
@@ -225,7 +235,7 @@ IndexPrefix& IndexPrefix::integer(std::int64_t value) {
 
 IndexPrefix& IndexPrefix::real(double value) {
   append_column(bytes_, shape_->schema(), shape_->parts()[position_++],
-                [&](const Column&) { append_real(bytes_, value); });
+                [&](const Column& column) { append_real(bytes_, column, value); });
   return *this;
 }
 

@@ -4,11 +4,11 @@
 // A key holds the index's columns, then those columns of the primary key that are not among them: so every
 // entry of an index is another byte string, and the primary key can be read out of it. A column is
 //   nullable columns   one byte: 1 = a value follows, 2 = NULL, nothing follows (NULL sorts last)
-//   integers, numeric, timestamp   big-endian in the type's width, sign bit flipped
+//   integers, numeric, dates and times   big-endian in the type's width, sign bit flipped
 //   boolean            one byte
-//   double precision   IEEE bits big-endian; sign bit flipped, or all bits where it was set. -0 is 0, and any
+//   floating point     IEEE bits big-endian; sign bit flipped, or all bits where it was set. -0 is 0, and any
 //                      NaN is one that sorts behind infinity
-//   strings            their bytes, 0 as 1 1 and 1 as 1 2, and a closing 0
+//   strings, bytes     their bytes, 0 as 1 1 and 1 as 1 2, and a closing 0
 // A descending column has all of its bits flipped, so that NULL comes first there.
 #pragma once
 

@@ -10,10 +10,23 @@
 namespace namdb::layout {
 namespace {
 
-constexpr ColumnType kTypes[] = {
-    ColumnType::bigint,  ColumnType::integer,   ColumnType::smallint,         ColumnType::boolean,
-    ColumnType::numeric, ColumnType::character, ColumnType::double_precision, ColumnType::timestamp,
-    ColumnType::varchar, ColumnType::text};
+constexpr ColumnType kTypes[] = {ColumnType::bigint,
+                                 ColumnType::integer,
+                                 ColumnType::smallint,
+                                 ColumnType::boolean,
+                                 ColumnType::numeric,
+                                 ColumnType::character,
+                                 ColumnType::double_precision,
+                                 ColumnType::timestamp,
+                                 ColumnType::varchar,
+                                 ColumnType::text,
+                                 ColumnType::date,
+                                 ColumnType::timestamp_with_time_zone,
+                                 ColumnType::time,
+                                 ColumnType::real,
+                                 ColumnType::uuid,
+                                 ColumnType::bytea,
+                                 ColumnType::json};
 
 Column column_of(ColumnType type, bool not_null, std::string name) {
   Column column{.name = std::move(name), .type = type, .not_null = not_null};
@@ -75,7 +88,7 @@ void randomise(Row& row, Random& random) {
       writer.set_null(i);
     } else if (columns[i].is_string()) {
       REQUIRE(writer.set_text(i, random_text(random)).ok());
-    } else if (columns[i].type == ColumnType::double_precision) {
+    } else if (columns[i].is_real()) {
       writer.set_real(i, random_real(random));
     } else {
       REQUIRE(writer.set_integer(i, random_integer(columns[i], random)).ok());
@@ -94,7 +107,7 @@ int compare_column(const RowView& left, const RowView& right, std::uint32_t colu
   }
   const Column& type = left.schema().columns()[column];
   if (type.is_string()) return sign(left.text(column).compare(right.text(column)));
-  if (type.type == ColumnType::double_precision) {
+  if (type.is_real()) {
     const double a = left.real(column);
     const double b = right.real(column);
     if (std::isnan(a) || std::isnan(b)) {

@@ -23,7 +23,8 @@ Status Key::add_integer(std::int64_t value) {
 Status Key::add_real(double value) {
   NAMDB_CHECK(!complete());
   const std::uint32_t column = schema_->key()[position_++];
-  store_real(data() + schema_->field_offset(column) - schema_->key_offset(), value);
+  store_real(schema_->columns()[column], data() + schema_->field_offset(column) - schema_->key_offset(),
+             value);
   return {};
 }
 

@@ -16,6 +16,7 @@ bool fits(const Column& column, std::int64_t value) {
   const auto within = [value](std::int64_t low, std::int64_t high) { return value >= low && value <= high; };
   switch (column.type) {
     case ColumnType::integer:
+    case ColumnType::date:
       return within(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
     case ColumnType::smallint:
       return within(std::numeric_limits<std::int16_t>::min(), std::numeric_limits<std::int16_t>::max());
@@ -35,6 +36,7 @@ bool fits(const Column& column, std::int64_t value) {
 std::int64_t RowView::integer(std::uint32_t column) const {
   switch (schema_->columns()[column].type) {
     case ColumnType::integer:
+    case ColumnType::date:
       return load<std::int32_t>(column);
     case ColumnType::smallint:
       return load<std::int16_t>(column);
@@ -43,6 +45,11 @@ std::int64_t RowView::integer(std::uint32_t column) const {
     default:
       return load<std::int64_t>(column);
   }
+}
+
+double RowView::real(std::uint32_t column) const {
+  return schema_->columns()[column].type == ColumnType::real ? static_cast<double>(load<float>(column))
+                                                             : load<double>(column);
 }
 
 std::string_view RowView::text(std::uint32_t column) const {
@@ -74,7 +81,7 @@ Status RowWriter::set_integer(std::uint32_t column, std::int64_t value) {
 
 void RowWriter::set_real(std::uint32_t column, double value) {
   mark(column, false);
-  store_real(bytes_.data() + schema_->field_offset(column), value);
+  store_real(schema_->columns()[column], bytes_.data() + schema_->field_offset(column), value);
 }
 
 Status RowWriter::set_text(std::uint32_t column, std::string_view value) {
@@ -98,10 +105,16 @@ Status store_integer(const Column& column, std::byte* field, std::int64_t value)
   return {};
 }
 
-void store_real(std::byte* field, double value) {
+void store_real(const Column& column, std::byte* field, double value) {
+  if (column.type == ColumnType::real) value = static_cast<double>(static_cast<float>(value));
   if (value == 0) value = 0;                                                // -0.0 and 0.0 are one key
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // and so are all NaNs
-  std::memcpy(field, &value, sizeof value);
+  if (column.type == ColumnType::real) {
+    const auto single = static_cast<float>(value);
+    std::memcpy(field, &single, sizeof single);
+  } else {
+    std::memcpy(field, &value, sizeof value);
+  }
 }
 
 Status store_text(const Column& column, std::byte* field, std::string_view value) {

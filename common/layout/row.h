@@ -31,7 +31,7 @@ class RowView {
   }
   // bigint, integer, smallint, boolean, numeric (scaled), timestamp (µs since 2000). NULL reads as 0.
   std::int64_t integer(std::uint32_t column) const;
-  double real(std::uint32_t column) const { return load<double>(column); }
+  double real(std::uint32_t column) const;
   std::string_view text(std::uint32_t column) const;
 
  protected:
@@ -53,6 +53,7 @@ class RowWriter {
   void set_null(std::uint32_t column);
   // Error numeric_out_of_range when the column's type cannot hold the value.
   Status set_integer(std::uint32_t column, std::int64_t value);
+  // A column of type real keeps the nearest number that it can hold.
   void set_real(std::uint32_t column, double value);
   // Error string_too_long; char(n) drops trailing blanks first.
   Status set_text(std::uint32_t column, std::string_view value);
@@ -66,7 +67,7 @@ class RowWriter {
 
 // Writes one field given its column, for RowWriter and Key. `field` is field_bytes() long.
 Status store_integer(const Column& column, std::byte* field, std::int64_t value);
-void store_real(std::byte* field, double value);
+void store_real(const Column& column, std::byte* field, double value);
 Status store_text(const Column& column, std::byte* field, std::string_view value);
 
 // A row of its own, all NULL at first (the key zero-filled).

@@ -28,13 +28,27 @@ std::string_view column_type_name(ColumnType type) {
       return "text";
     case ColumnType::timestamp:
       return "timestamp without time zone";
+    case ColumnType::date:
+      return "date";
+    case ColumnType::time:
+      return "time without time zone";
+    case ColumnType::timestamp_with_time_zone:
+      return "timestamp with time zone";
+    case ColumnType::real:
+      return "real";
+    case ColumnType::uuid:
+      return "uuid";
+    case ColumnType::bytea:
+      return "bytea";
+    case ColumnType::json:
+      return "json";
   }
   return "unknown";
 }
 
 std::optional<ColumnType> column_type_from_code(std::uint32_t code) {
   if (code < static_cast<std::uint32_t>(ColumnType::bigint) ||
-      code > static_cast<std::uint32_t>(ColumnType::timestamp)) {
+      code > static_cast<std::uint32_t>(ColumnType::json)) {
     return std::nullopt;
   }
   return static_cast<ColumnType>(code);
@@ -43,17 +57,15 @@ std::optional<ColumnType> column_type_from_code(std::uint32_t code) {
 std::uint32_t Column::field_bytes() const {
   switch (type) {
     case ColumnType::integer:
+    case ColumnType::date:
+    case ColumnType::real:
       return 4;
     case ColumnType::smallint:
       return 2;
     case ColumnType::boolean:
       return 1;
-    case ColumnType::character:
-    case ColumnType::varchar:
-    case ColumnType::text:
-      return 2 + length_bytes;
     default:
-      return 8;
+      return is_string() ? 2 + length_bytes : 8;
   }
 }
 
@@ -71,6 +83,7 @@ Result<Schema> Schema::create(std::vector<Column> columns, std::vector<std::uint
   schema.offsets_.assign(columns.size(), 0);
   for (Column& column : columns) {
     if (!column.is_string()) continue;
+    if (column.type == ColumnType::uuid) column.length_bytes = kUuid_bytes;
     if (column.length_bytes == 0) column.length_bytes = kDefaultText_bytes;
     if (column.length_bytes > kMaxString_bytes) {
       return Status(ErrorCode::limit_exceeded, "column \"" + column.name + "\" is longer than " +

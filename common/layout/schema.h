@@ -6,8 +6,9 @@
 //   the columns of the primary key, in key order, without gaps: the key bytes
 //   the other columns, in table order
 //   zero bytes up to a multiple of 8
-// Fixed-size types are little-endian. Strings are a 2-byte length and a field of the declared maximum,
-// zero-filled, so that equal keys are equal bytes. NULL columns are zero-filled.
+// Fixed-size types are little-endian. Strings, and bytes of any other meaning, are a 2-byte length and a
+// field of the declared maximum, zero-filled, so that equal keys are equal bytes. NULL columns are
+// zero-filled.
 #pragma once
 
 #include <cstddef>
@@ -27,32 +28,44 @@ enum class ColumnType : std::uint8_t {
   smallint,    // int16
   boolean,     // one byte, 0 or 1
   double_precision,
-  numeric,    // int64 scaled by 10^scale; precision at most 18
-  character,  // char(n): trailing blanks are dropped when stored and added when shown
-  varchar,    // varchar(n): n bytes of UTF-8
-  text,       // text: 256 bytes unless declared otherwise
-  timestamp,  // int64 microseconds since 2000-01-01
+  numeric,                   // int64 scaled by 10^scale; precision at most 18
+  character,                 // char(n): trailing blanks are dropped when stored and added when shown
+  varchar,                   // varchar(n): n bytes of UTF-8
+  text,                      // text: 256 bytes unless declared otherwise
+  timestamp,                 // int64 microseconds since 2000-01-01
+  date,                      // int32 days since 2000-01-01
+  time,                      // int64 microseconds since midnight
+  timestamp_with_time_zone,  // int64 microseconds since 2000-01-01 in UTC
+  real,                      // IEEE single precision
+  uuid,                      // 16 bytes
+  bytea,                     // 256 bytes unless declared otherwise
+  json,                      // likewise
 };
 
 std::string_view column_type_name(ColumnType type);  // PostgreSQL's name
 std::optional<ColumnType> column_type_from_code(std::uint32_t code);
 
 inline constexpr std::uint32_t kDefaultText_bytes = 256;
+inline constexpr std::uint32_t kUuid_bytes = 16;
 inline constexpr std::uint32_t kMaxString_bytes = 16 * 1024;
 inline constexpr std::uint32_t kMaxColumns = 512;
 
 struct Column {
   std::string name;
   ColumnType type = ColumnType::bigint;
-  std::uint32_t length_bytes = 0;  // strings: the maximum; else 0
+  std::uint32_t length_bytes = 0;  // strings and bytes: the maximum; else 0
   std::uint8_t precision = 0;      // numeric
   std::uint8_t scale = 0;          // numeric
   bool not_null = false;
   std::optional<std::string> default_text;  // in the type's text form
 
+  // Its value has any number of bytes up to a maximum: RowView::text().
   bool is_string() const {
-    return type == ColumnType::character || type == ColumnType::varchar || type == ColumnType::text;
+    return type == ColumnType::character || type == ColumnType::varchar || type == ColumnType::text ||
+           type == ColumnType::uuid || type == ColumnType::bytea || type == ColumnType::json;
   }
+  // Its value is a floating-point number: RowView::real().
+  bool is_real() const { return type == ColumnType::double_precision || type == ColumnType::real; }
   // Bytes in a row: fixed size, or 2 + length_bytes.
   std::uint32_t field_bytes() const;
 };

@@ -34,6 +34,9 @@ struct TableDefinition {
   std::uint64_t size_hint_rows = 512;
   std::uint32_t ring_slots = 0;  // 0: the cluster's default
   std::vector<UniqueConstraint> unique;
+  // The name of an index of the primary key's columns, which comes and goes with the table; empty: the key is
+  // in no order.
+  std::string ordered_key;
 };
 
 struct IndexDefinition {

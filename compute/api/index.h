@@ -29,6 +29,8 @@ struct Index {
   std::string name;
   bool unique = false;
   bool constraint = false;  // goes only with its table
+  // The primary key in order: its rows are found one by one in the table's buckets, which keep them unique.
+  bool primary = false;
   // A hash index finds rows by the values of all its columns, in no order. Its entries are rows of this table
   // (common/layout/hash_entry.h); it has no pages and no parts.
   bool hash = false;

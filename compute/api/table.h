@@ -30,6 +30,13 @@ struct Table {
   // All that writers keep, ready or not, by id. Replaced in place like the arrays; borrow the schema.
   std::vector<IndexRef> indexes;
 
+  // The name of the primary key's constraint.
+  std::string primary_key_name() const {
+    for (const IndexRef& index : indexes) {
+      if (index->primary) return index->name;
+    }
+    return name + "_pkey";
+  }
   std::uint64_t bucket_count() const {
     std::uint64_t count = 0;
     for (const layout::BucketArray& array : arrays) count += array.bucket_count;

@@ -90,6 +90,7 @@ Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& 
   index->name = descriptor.name();
   index->unique = descriptor.unique();
   index->constraint = descriptor.constraint();
+  index->primary = descriptor.primary();
   if (descriptor.state() == control::INDEX_READY) index->ready_version = descriptor.ready_version();
   index->replaced_version = descriptor.replaced_version();
   index->shape = std::move(*shape);

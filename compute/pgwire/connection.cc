@@ -49,7 +49,9 @@ Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environ
       wake_(std::move(wake)),
       message_arrived_(environment.engine.executor()),
       end_done_(environment.engine.executor()),
-      drained_(environment.engine.executor()) {}
+      drained_(environment.engine.executor()) {
+  output_.set_copy_source(this);
+}
 
 Connection::~Connection() {
   session_.reset();
@@ -182,8 +184,9 @@ Task<void> Connection::end_if_waiting() {
 
 Task<void> Connection::end_with(Status reason) {
   end_sent_ = true;
-  // The session gives back all that it holds now, whether or not its client reads why.
-  session_->fail(reason);
+  // The session gives back all that it holds now, whether or not its client reads why. A COPY that runs ends
+  // by itself, once there is no more of its data.
+  if (!copying_) session_->fail(reason);
   fatal(reason);
   output_.flush();
   co_await finish_output();
@@ -219,7 +222,9 @@ Task<void> Connection::run() {
       continue;
     }
     const Frame& message = **frame;
-    if (is_part_of_sequence(message.type)) in_sequence_ = true;
+    message_bytes_ = message.total_bytes;
+    const char type = message.type;
+    if (is_part_of_sequence(type)) in_sequence_ = true;
     if (const std::optional<Step> done = handle_at_once(message)) {
       step = *done;
     } else {
@@ -233,8 +238,8 @@ Task<void> Connection::run() {
       fatal(*ending_);
       break;
     }
-    begin_ += message.total_bytes;
-    if (ends_sequence(message.type)) in_sequence_ = skip_until_sync_;
+    begin_ += message_bytes_;
+    if (ends_sequence(type)) in_sequence_ = skip_until_sync_;
     if (output_.congested()) {
       // A client that does not read its answers waits here, not in the server's memory.
       const Status relieved = co_await output_.relieve();

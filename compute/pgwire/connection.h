@@ -19,7 +19,7 @@
 
 namespace namdb::pgwire {
 
-class Connection {
+class Connection : private sql::CopySource {
  public:
   // `wake`: see LiveSession.
   Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environment& environment,
@@ -92,6 +92,8 @@ class Connection {
   reactor::Task<void> handle_query(std::string_view payload);
   reactor::Task<Status> handle_parse(std::string_view payload);
   reactor::Task<Status> handle_bind(std::string_view payload);
+  // The client's next message of COPY's data.
+  reactor::Task<Result<std::optional<std::string_view>>> next() override;
   reactor::Task<Status> handle_execute(std::string_view payload, std::size_t frame_bytes);
   reactor::Task<void> handle_sync();
   Status bind_now();
@@ -113,9 +115,11 @@ class Connection {
   std::shared_ptr<LiveSession> live_;
   std::unique_ptr<sql::Session> session_;
   bool started_ = false;
-  bool counted_ = false;          // in the process's number of connections
-  bool skip_until_sync_ = false;  // an extended message failed
-  bool in_sequence_ = false;      // extended messages came, and their Sync did not
+  bool counted_ = false;           // in the process's number of connections
+  bool skip_until_sync_ = false;   // an extended message failed
+  bool in_sequence_ = false;       // extended messages came, and their Sync did not
+  bool copying_ = false;           // a COPY waits for the client's data
+  std::size_t message_bytes_ = 0;  // of the message that is handled; it is not taken from the buffer yet
   std::uint64_t messages_ = 0;
   bool waiting_ = false;            // for the client, with nothing to do
   reactor::Event message_arrived_;  // waiting_ has ended

@@ -1,4 +1,6 @@
 // The messages of a client whose session is open: each is answered, or fails up to the next Sync.
+#include <absl/cleanup/cleanup.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -181,6 +183,47 @@ Status Connection::close_target(std::string_view payload) {
   }
   output_.writer().close_complete();
   return {};
+}
+
+// The messages that came before are taken from the buffer, so that those of the data have room.
+Task<Result<std::optional<std::string_view>>> Connection::next() {
+  const bool was_in_sequence = std::exchange(in_sequence_, true);
+  copying_ = true;
+  absl::Cleanup done = [&] {
+    in_sequence_ = was_in_sequence;
+    copying_ = false;
+  };
+  while (true) {
+    begin_ += std::exchange(message_bytes_, 0);
+    const Result<std::optional<Frame>> frame = next_frame(unread(), process_.options().max_message_bytes);
+    if (!frame.ok()) co_return frame.status();
+    if (!frame->has_value()) {
+      const bool more = co_await read_more();
+      if (!more) co_return Status(ErrorCode::connection_failure, "the client is gone");
+      continue;
+    }
+    const Frame& message = **frame;
+    message_bytes_ = message.total_bytes;
+    switch (message.type) {
+      case 'd':
+        co_return std::optional<std::string_view>(message.payload);
+      case 'c':
+        co_return std::optional<std::string_view>();
+      case 'f': {
+        std::string_view reason = message.payload;
+        if (reason.ends_with('\0')) reason.remove_suffix(1);
+        co_return Status(ErrorCode::query_canceled, "COPY from stdin failed: " + std::string(reason));
+      }
+      case 'H':
+      case 'S':
+        break;  // clients of the extended protocol may send them here
+      default:
+        co_return Status(
+            ErrorCode::protocol_violation,
+            "unexpected message type 0x" + std::string(1, "0123456789abcdef"[(message.type >> 4) & 15]) +
+                std::string(1, "0123456789abcdef"[message.type & 15]) + " during COPY from stdin");
+    }
+  }
 }
 
 Task<Status> Connection::handle_execute(std::string_view payload, std::size_t frame_bytes) {

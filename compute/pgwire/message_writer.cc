@@ -114,7 +114,8 @@ void MessageWriter::row_description(std::span<const sql::ResultColumn> columns,
 }
 
 void MessageWriter::data_row(std::span<const sql::ResultColumn> columns,
-                             std::span<const std::int16_t> formats, std::span<const sql::Datum> values) {
+                             std::span<const std::int16_t> formats, std::span<const sql::Datum> values,
+                             const absl::TimeZone& zone) {
   const std::size_t at = begin('D');
   u16(static_cast<std::uint16_t>(values.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -127,7 +128,7 @@ void MessageWriter::data_row(std::span<const sql::ResultColumn> columns,
     if (i < formats.size() && formats[i] == 1) {
       sql::append_binary(out_, columns[i].type, values[i]);
     } else {
-      sql::append_text(out_, columns[i].type, values[i]);
+      sql::append_text(out_, columns[i].type, values[i], zone);
     }
     patch_u32(length_at, static_cast<std::uint32_t>(out_.size() - length_at - 4));
   }
@@ -148,6 +149,20 @@ void MessageWriter::command_complete(const sql::Completion& completion) {
   end(at);
 }
 
+void MessageWriter::copy_response(char type, std::size_t columns, bool binary) {
+  const std::size_t at = begin(type);
+  out_ += static_cast<char>(binary ? 1 : 0);
+  u16(static_cast<std::uint16_t>(columns));
+  for (std::size_t i = 0; i < columns; ++i) u16(binary ? 1 : 0);
+  end(at);
+}
+
+void MessageWriter::copy_data(std::string_view bytes) {
+  const std::size_t at = begin('d');
+  out_ += bytes;
+  end(at);
+}
+
 void MessageWriter::error(std::string_view severity, const Status& status, const sql::ErrorFields& fields) {
   const std::size_t at = begin('E');
   field('S', severity);
@@ -156,6 +171,7 @@ void MessageWriter::error(std::string_view severity, const Status& status, const
   field('M', status.message());
   field_if_any('D', fields.detail);
   field_if_any('H', status.hint());
+  field_if_any('W', fields.context);
   if (fields.position != 0) field('P', std::to_string(fields.position));
   field_if_any('s', fields.schema);
   field_if_any('t', fields.table);

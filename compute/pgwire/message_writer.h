@@ -34,7 +34,11 @@ class MessageWriter {
   // `formats`: one for each column; none: all text.
   void row_description(std::span<const sql::ResultColumn> columns, std::span<const std::int16_t> formats);
   void data_row(std::span<const sql::ResultColumn> columns, std::span<const std::int16_t> formats,
-                std::span<const sql::Datum> values);
+                std::span<const sql::Datum> values, const absl::TimeZone& zone);
+  // CopyInResponse ('G') and CopyOutResponse ('H').
+  void copy_response(char type, std::size_t columns, bool binary);
+  void copy_data(std::string_view bytes);
+  void copy_done() { empty('c'); }
   void command_complete(const sql::Completion& completion);
   // `severity`: ERROR or FATAL.
   void error(std::string_view severity, const Status& status, const sql::ErrorFields& fields = {});

@@ -10,8 +10,9 @@ void Output::flush() {
   if (buffer_.capacity() > 4 * kFlush_bytes) buffer_.shrink_to_fit();
 }
 
-void Output::begin_rows(std::span<const sql::ResultColumn> columns) {
+void Output::begin_rows(std::span<const sql::ResultColumn> columns, const absl::TimeZone& zone) {
   columns_ = columns;
+  zone_ = zone;
   if (describe_rows_) writer().row_description(columns, formats_);
 }
 
@@ -26,6 +27,14 @@ bool Output::rewind(std::uint64_t position) {
   if (position < flushed_bytes_) return false;
   buffer_.resize(position - flushed_bytes_);
   return true;
+}
+
+sql::CopySource* Output::begin_copy_in(std::size_t columns, bool binary) {
+  if (copy_source_ == nullptr) return nullptr;
+  writer().copy_response('G', columns, binary);
+  // The client sends nothing before it has this.
+  flush();
+  return copy_source_;
 }
 
 void Output::complete(const sql::Completion& completion) {

@@ -32,8 +32,10 @@ class Output final : public sql::ResultSink {
   // The formats of the portal that will be executed; they stay valid during it.
   void set_formats(std::span<const std::int16_t> formats) { formats_ = formats; }
 
-  void begin_rows(std::span<const sql::ResultColumn> columns) override;
-  void add_row(std::span<const sql::Datum> values) override { writer().data_row(columns_, formats_, values); }
+  void begin_rows(std::span<const sql::ResultColumn> columns, const absl::TimeZone& zone) override;
+  void add_row(std::span<const sql::Datum> values) override {
+    writer().data_row(columns_, formats_, values, zone_);
+  }
   void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
     writer().notice(severity, sqlstate, message);
   }
@@ -50,6 +52,15 @@ class Output final : public sql::ResultSink {
   reactor::Task<Status> relieve() override;
   std::uint64_t position() const override { return flushed_bytes_ + buffer_.size(); }
   bool rewind(std::uint64_t position) override;
+  // Data for COPY comes from there; null: from nowhere.
+  void set_copy_source(sql::CopySource* source) { copy_source_ = source; }
+  sql::CopySource* begin_copy_in(std::size_t columns, bool binary) override;
+  bool begin_copy_out(std::size_t columns, bool binary) override {
+    writer().copy_response('H', columns, binary);
+    return true;
+  }
+  void copy_data(std::string_view bytes) override { writer().copy_data(bytes); }
+  void end_copy_out() override { writer().copy_done(); }
   void complete(const sql::Completion& completion) override;
   void error(const Status& status, const sql::ErrorFields& fields) override {
     writer().error("ERROR", status, fields);
@@ -70,6 +81,8 @@ class Output final : public sql::ResultSink {
   bool describe_rows_ = false;
   std::span<const sql::ResultColumn> columns_;
   std::span<const std::int16_t> formats_;
+  absl::TimeZone zone_;
+  sql::CopySource* copy_source_ = nullptr;
 };
 
 }  // namespace namdb::pgwire

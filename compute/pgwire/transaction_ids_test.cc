@@ -216,11 +216,9 @@ TEST_CASE("the table of transactions can only be read", "[outcome]") {
   const auto messages = clients.writer.ask(query("DELETE FROM namdb_transactions"));
   CHECK(find_error(messages)->field('H') ==
         "the server writes it by itself; namdb_txid() adds the transaction's row");
-  for (const char* sql : {"TRUNCATE namdb_transactions", "ALTER TABLE namdb_transactions ADD COLUMN x int",
-                          "COPY namdb_transactions FROM STDIN", "COPY namdb_transactions TO STDOUT"}) {
-    INFO(sql);
-    CHECK(ask(sql) == "0A000");
-  }
+  CHECK(ask("COPY namdb_transactions FROM STDIN") == "42501");
+  CHECK(ask("TRUNCATE namdb_transactions") == "42501");
+  CHECK(ask("ALTER TABLE namdb_transactions ADD COLUMN x int") == "0A000");
   CHECK(ask("SELECT count(*) FROM namdb_transactions") == "2");
   CHECK(ask("SELECT count(*) FROM t") == "0");
 }

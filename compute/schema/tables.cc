@@ -33,6 +33,13 @@ reactor::Task<Status> Tables::create(txn::TableDefinition definition) {
 
   control::FinishCreateTableRequest request;
   *request.mutable_table() = begun.table();
+  if (!definition.ordered_key.empty()) {
+    control::IndexDescriptor& index = *request.add_indexes();
+    index.set_name(definition.ordered_key);
+    index.set_constraint(true);
+    index.set_primary(true);
+    for (const std::uint32_t column : definition.schema.key()) index.add_columns()->set_column(column);
+  }
   for (const txn::UniqueConstraint& constraint : definition.unique) {
     control::IndexDescriptor& index = *request.add_indexes();
     index.set_name(constraint.name);

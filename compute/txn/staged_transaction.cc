@@ -184,9 +184,11 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     const Access& access = rows()[row];
     if (access.duplicate || (access.insert_asked && access.stored())) {
       note_primary_violation(row);
-      Status duplicate(ErrorCode::duplicate_key, "duplicate key value violates unique constraint \"" +
-                                                     access.table->name +
-                                                     (access.table->schema.chained() ? "\"" : "_pkey\""));
+      Status duplicate(
+          ErrorCode::duplicate_key,
+          "duplicate key value violates unique constraint \"" +
+              (access.table->schema.chained() ? access.table->name : access.table->primary_key_name()) +
+              "\"");
       co_return co_await confirmed(std::move(duplicate));
     }
   }
@@ -198,7 +200,7 @@ void StagedTransaction::note_primary_violation(RowId id) {
   // The entries of an index are no rows of its table.
   if (access.table->schema.chained() || !access.found()) return;
   const std::span<const std::byte> bytes = row(id).bytes();
-  txn::Violation violation{access.table, access.table->name + "_pkey", {}, {bytes.begin(), bytes.end()}};
+  txn::Violation violation{access.table, access.table->primary_key_name(), {}, {bytes.begin(), bytes.end()}};
   const std::span<const std::uint32_t> key = access.table->schema.key();
   violation.columns.assign(key.begin(), key.end());
   note(std::move(violation));

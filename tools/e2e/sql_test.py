@@ -44,6 +44,33 @@ class ThroughEverything(TestCase):
             finally:
                 run(*psql, "-q", "-c", 'DROP TABLE customers, orders, "Odd lines"')
 
+    def test_copy_takes_files_and_gives_them_back(self):
+        for fabric in self.covering(FABRICS):
+            with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster, cluster.connect() as connection:
+                connection.execute("CREATE TABLE t (id integer PRIMARY KEY, at timestamptz, v text)")
+                rows = [(key, None if key % 7 == 0 else f"2024-01-01 00:00:{key % 60:02}+00", f"a\tb\\{key}\n")
+                        for key in range(20_000)]
+                with connection.cursor() as cursor:
+                    with cursor.copy("COPY t FROM STDIN") as copy:
+                        for row in rows:
+                            copy.write_row(row)
+                    self.assertEqual(cursor.rowcount, len(rows))
+                    self.assertEqual(connection.execute("SELECT count(*), max(id) FROM t").fetchone(), (20_000, 19_999))
+                    with cursor.copy("COPY (SELECT id, v FROM t WHERE id BETWEEN 100 AND 199 ORDER BY id) TO STDOUT") as copy:
+                        self.assertEqual([(int(key), v) for key, v in copy.rows()], [(row[0], row[2]) for row in rows[100:200]])
+                    with self.assertRaises(psycopg.errors.UniqueViolation):
+                        with cursor.copy("COPY t FROM STDIN") as copy:
+                            copy.write_row((50_000, None, "new"))
+                            copy.write_row((1, None, "there"))
+                    self.assertEqual(connection.execute("SELECT count(*) FROM t WHERE id = 50000").fetchone(), (0,))
+                psql = ("psql", "-h", "127.0.0.1", "-p", cluster.port, "-U", "anybody", "-v", "ON_ERROR_STOP=1", "-At", "namdb")
+                file = cluster.data / "rows.csv"
+                done = run(*psql, input=f"\\copy t TO '{file}' CSV HEADER\nTRUNCATE t;\n\\copy t FROM '{file}' CSV HEADER\n"
+                                        "SELECT count(*), min(at) FROM t;")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stdout.splitlines(),
+                                 ["COPY 20000", "TRUNCATE TABLE", "COPY 20000", "20000|2024-01-01 00:00:00+00"])
+
     def test_rows_are_split_over_memory_servers_and_all_found(self):
         for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric, memory_servers=2) as cluster:

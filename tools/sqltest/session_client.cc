@@ -9,8 +9,9 @@ namespace {
 class OutcomeSink final : public sql::ResultSink {
  public:
   Outcome& outcome() { return outcome_; }
-  void begin_rows(std::span<const sql::ResultColumn> columns) override {
+  void begin_rows(std::span<const sql::ResultColumn> columns, const absl::TimeZone& zone) override {
     columns_ = columns;
+    zone_ = zone;
     outcome_.names.clear();
     outcome_.rows.clear();
     for (const sql::ResultColumn& column : columns) outcome_.names.push_back(column.name);
@@ -19,7 +20,7 @@ class OutcomeSink final : public sql::ResultSink {
     auto& row = outcome_.rows.emplace_back();
     for (std::size_t i = 0; i < values.size(); ++i) {
       auto& field = row.emplace_back();
-      if (!values[i].null) sql::append_text(field.emplace(), columns_[i].type, values[i]);
+      if (!values[i].null) sql::append_text(field.emplace(), columns_[i].type, values[i], zone_);
     }
   }
   void notice(std::string_view, std::string_view, std::string_view) override {}
@@ -44,6 +45,7 @@ class OutcomeSink final : public sql::ResultSink {
  private:
   Outcome outcome_;
   std::span<const sql::ResultColumn> columns_;
+  absl::TimeZone zone_;
 };
 
 reactor::Task<void> run_query(sql::Session& session, std::string sql, OutcomeSink& sink, bool& done) {

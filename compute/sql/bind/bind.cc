@@ -45,11 +45,11 @@ Result<std::string> setting_value(const Json& args, bool names, bool time_zone) 
     if (!value.empty()) value += ", ";
     Node element = node(item);
     if (element.kind == "TypeCast") {
-      // SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE: times stay in UTC.
+      // SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE.
       const std::string_view interval = literal_of(*find(*element.body, "arg"));
-      if (!time_zone || interval.empty() || interval.find_first_not_of("+-0:") != std::string_view::npos)
-        return unsupported("SET with a typed value");
-      value += "UTC";
+      if (!time_zone || interval.empty()) return unsupported("SET with a typed value");
+      const bool is_signed = interval.starts_with('+') || interval.starts_with('-');
+      value += (is_signed ? "" : "+") + std::string(interval);
       continue;
     }
     if (element.kind != "A_Const") return unsupported(element);
@@ -139,6 +139,8 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "UpdateStmt") return bind_update(binder, body);
   if (kind == "DeleteStmt") return bind_delete(binder, body);
   if (kind == "CallStmt") return bind_call(binder, body);
+  if (kind == "CopyStmt") return bind_copy(binder, body);
+  if (kind == "TruncateStmt") return bind_truncate(binder, body);
   if (kind == "CreateStmt") return bind_create_table(binder, body);
   if (kind == "IndexStmt") return bind_create_index(binder, body);
   if (kind == "DropStmt") return bind_drop(binder, body);
@@ -246,7 +248,9 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body) {
   }
   const Node inner = node(*find(body, "query"));
   NAMDB_SQL_ASSIGN(Plan statement, bind_body(binder, inner));
-  if (!statement.is_transactional()) return unsupported("EXPLAIN of this statement");
+  const bool is_query = statement.as<CopyFromPlan>() == nullptr && statement.as<CopyToPlan>() == nullptr &&
+                        statement.as<TruncatePlan>() == nullptr;
+  if (!statement.is_transactional() || !is_query) return unsupported("EXPLAIN of this statement");
   explain.statement = std::make_unique<Plan>(std::move(statement));
   Plan plan = plain("EXPLAIN", std::move(explain));
   plan.columns = {{"QUERY PLAN", {TypeId::text}}};
@@ -287,7 +291,8 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
   if (const Json* relation = find(body, "relation"); relation != nullptr && statement.kind != "CreateStmt")
     tables.emplace_back(text(*relation, "relname"));
   const bool is_query = statement.kind == "SelectStmt" || statement.kind == "InsertStmt" ||
-                        statement.kind == "UpdateStmt" || statement.kind == "DeleteStmt";
+                        statement.kind == "UpdateStmt" || statement.kind == "DeleteStmt" ||
+                        statement.kind == "CopyStmt" || statement.kind == "TruncateStmt";
   if (is_query) {
     for (const Json* table : range_vars(body)) tables.emplace_back(text(*table, "relname"));
   }

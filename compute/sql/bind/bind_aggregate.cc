@@ -51,14 +51,18 @@ std::optional<TypeId> result_type(AggregateKind kind, const Type& argument) {
   switch (kind) {
     case AggregateKind::sum:
     case AggregateKind::average:
+      if (argument.id == TypeId::interval) return TypeId::interval;
       if (!argument.is_number()) return std::nullopt;
-      if (argument.id == TypeId::float8) return TypeId::float8;
+      if (argument.id == TypeId::float4 && kind == AggregateKind::sum) return TypeId::float4;
+      if (argument.type_class() == TypeClass::real) return TypeId::float8;
       return kind == AggregateKind::sum && (argument.id == TypeId::int2 || argument.id == TypeId::int4)
                  ? TypeId::int8
                  : TypeId::numeric;
     case AggregateKind::minimum:
     case AggregateKind::maximum:
-      if (argument.id == TypeId::boolean || argument.is_catalog_object()) return std::nullopt;
+      if (argument.id == TypeId::boolean || argument.is_catalog_object() ||
+          argument.type_class() == TypeClass::bytes)
+        return std::nullopt;
       return argument.id == TypeId::varchar || argument.id == TypeId::name ? TypeId::text : argument.id;
     case AggregateKind::all_true:
     case AggregateKind::any_true:

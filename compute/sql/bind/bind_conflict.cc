@@ -42,7 +42,7 @@ Status bind_constraints(const storage::Table& table, std::span<const storage::In
                         const Json& infer, ErrorPlace* place, ConflictPlan& conflict) {
   NAMDB_SQL_CHECK(only(infer, "ON CONFLICT", {"indexElems", "conname"}));
   if (const std::string_view name = text(infer, "conname"); !name.empty()) {
-    conflict.primary_key = name == table.name + "_pkey";
+    conflict.primary_key = name == table.primary_key_name();
     for (const storage::IndexRef& index : indexes) {
       if (counts(index) && index->constraint && index->name == name) conflict.indexes.push_back(index);
     }

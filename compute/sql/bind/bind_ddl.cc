@@ -6,114 +6,17 @@
 #include <optional>
 #include <utility>
 
+#include "compute/sql/bind/bind_column.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
-#include "compute/sql/expression/functions.h"
 #include "compute/sql/system/server_table.h"
 #include "compute/sql/system/virtual_table.h"
-#include "compute/sql/value/characters.h"
+#include "compute/sql/value/called_default.h"
+#include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
-#include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 namespace {
-
-Status set_column_type(layout::Column& column, const Type& type) {
-  switch (type.id) {
-    case TypeId::boolean:
-      column.type = layout::ColumnType::boolean;
-      return {};
-    case TypeId::int2:
-      column.type = layout::ColumnType::smallint;
-      return {};
-    case TypeId::int4:
-      column.type = layout::ColumnType::integer;
-      return {};
-    case TypeId::int8:
-      column.type = layout::ColumnType::bigint;
-      return {};
-    case TypeId::float8:
-      column.type = layout::ColumnType::double_precision;
-      return {};
-    case TypeId::timestamp:
-      column.type = layout::ColumnType::timestamp;
-      return {};
-    case TypeId::text:
-    case TypeId::name:
-      column.type = layout::ColumnType::text;
-      return {};
-    case TypeId::varchar:
-    case TypeId::bpchar:
-      column.type = type.id == TypeId::varchar ? layout::ColumnType::varchar : layout::ColumnType::character;
-      column.length_bytes = type.length_characters().value_or(0);
-      return {};
-    case TypeId::numeric:
-      if (!type.numeric_precision()) {
-        return Status(ErrorCode::feature_not_supported, "numeric without a precision is not supported",
-                      "declare column \"" + column.name + "\" as numeric(precision, scale)");
-      }
-      if (*type.numeric_precision() > 18) return unsupported("a numeric column of more than 18 digits");
-      column.type = layout::ColumnType::numeric;
-      column.precision = static_cast<std::uint8_t>(*type.numeric_precision());
-      column.scale = static_cast<std::uint8_t>(*type.numeric_scale());
-      return {};
-    default:
-      return unsupported("a column of type " + std::string(type_name(type.id)));
-  }
-}
-
-// The clock at the time of the insert, not one constant.
-bool is_now(const Expr& expr) {
-  if (expr.kind == ExprKind::cast) return is_now(*expr.args[0]);
-  return expr.kind == ExprKind::function && expr.function->name == "now";
-}
-
-Status set_default(StatementBinder& binder, layout::Column& column, const Json& value) {
-  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
-  expressions.set_aggregates(nullptr, "DEFAULT expressions");
-  Result<ExprPtr> bound = expressions.bind(value);
-  if (!bound.ok() && bound.status().code() == ErrorCode::undefined_column) {
-    return Status(ErrorCode::feature_not_supported, "cannot use column reference in DEFAULT expression");
-  }
-  if (!bound.ok()) return bound.status();
-  ExprPtr expr = std::move(bound).value();
-  if (expr->is_null_constant()) return {};
-  if (column.type == layout::ColumnType::timestamp && is_now(*expr)) {
-    column.default_text = "now";
-    return {};
-  }
-  const Type type = column_type(column);
-  const Type from = expr->type;
-  Status status = expressions.coerce(expr, {type.id}, Coercion::assignment);
-  if (!status.ok() && status.code() == ErrorCode::datatype_mismatch) {
-    return Status(ErrorCode::datatype_mismatch,
-                  "column \"" + column.name + "\" is of type " + std::string(type_name(type.id)) +
-                      " but default expression is of type " + std::string(type_name(from.id)),
-                  "You will need to rewrite or cast the expression.");
-  }
-  NAMDB_SQL_CHECK(std::move(status));
-  // Converted as the column stores it, so that a default that does not fit is refused here.
-  if (type.modifier != -1) {
-    ExprPtr cast = make_expr(ExprKind::cast, type);
-    cast->args.push_back(std::move(expr));
-    expr = std::move(cast);
-  }
-  if (!is_constant(*expr)) return unsupported("a DEFAULT that is neither a constant nor now()");
-  Arena arena;
-  Work work;
-  EvalContext context;
-  context.arena = &arena;
-  context.work = &work;
-  context.facts = binder.input.facts;
-  Datum datum;
-  NAMDB_SQL_CHECK(evaluate(*expr, context, datum));
-  if (datum.null) return {};
-  std::string text;
-  append_text(text, {type.id}, datum);
-  if (type.id == TypeId::bpchar) text.resize(without_trailing_blanks(text).size());
-  column.default_text = std::move(text);
-  return {};
-}
 
 struct UniqueColumns {
   std::string name;  // empty: to be chosen
@@ -124,17 +27,20 @@ struct Definition {
   std::vector<layout::Column> columns;
   std::vector<std::uint32_t> sequences;  // positions of columns that get one
   std::vector<std::string> key;
+  std::string key_name;  // empty: to be chosen
   bool has_key = false;
   std::vector<UniqueColumns> unique;
 };
 
-Status set_key(Definition& definition, std::vector<std::string> key, const std::string& table) {
+Status set_key(Definition& definition, std::vector<std::string> key, std::string_view name,
+               const std::string& table) {
   if (definition.has_key) {
     return Status(ErrorCode::invalid_table_definition,
                   "multiple primary keys for table \"" + table + "\" are not allowed");
   }
   definition.has_key = true;
   definition.key = std::move(key);
+  definition.key_name = name;
   return {};
 }
 
@@ -184,6 +90,15 @@ Status add_unique(const Definition& definition, const std::vector<std::uint32_t>
   return {};
 }
 
+void add_row_id(Definition& definition) {
+  layout::Column id;
+  id.name = kRowIdColumn;
+  id.type = layout::ColumnType::uuid;
+  id.default_text = kUuidDefault;
+  definition.key = {id.name};
+  definition.columns.push_back(std::move(id));
+}
+
 Status unsupported_constraint(std::string_view kind) {
   const std::string_view name = kind == "CONSTR_CHECK"       ? "CHECK"
                                 : kind == "CONSTR_FOREIGN"   ? "a foreign key (REFERENCES)"
@@ -230,6 +145,10 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
   NAMDB_SQL_CHECK(only(body, "a column definition", {"colname", "typeName", "constraints", "is_local"}));
   layout::Column column;
   column.name = text(body, "colname");
+  if (column.name == kRowIdColumn) {
+    return Status(ErrorCode::duplicate_column,
+                  "column name \"" + column.name + "\" conflicts with a system column name");
+  }
   const bool taken = std::ranges::any_of(
       definition.columns, [&](const layout::Column& other) { return other.name == column.name; });
   if (taken) {
@@ -260,7 +179,7 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, const s
       }
     } else if (kind == "CONSTR_PRIMARY") {
       NAMDB_SQL_CHECK(only(constraint, "PRIMARY KEY", {"contype", "conname"}));
-      NAMDB_SQL_CHECK(set_key(definition, {column.name}, table));
+      NAMDB_SQL_CHECK(set_key(definition, {column.name}, text(constraint, "conname"), table));
     } else if (kind == "CONSTR_UNIQUE") {
       NAMDB_SQL_CHECK(only(constraint, "UNIQUE", {"contype", "conname"}));
       definition.unique.push_back({std::string(text(constraint, "conname")), {column.name}});
@@ -322,7 +241,7 @@ Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
                     "PRIMARY KEY constraint on table \"" + table + "\" lacks column \"" + column->name +
                         "\" which is part of the partition key.");
     }
-    if (column->type == layout::ColumnType::numeric || column->type == layout::ColumnType::double_precision) {
+    if (column->type == layout::ColumnType::numeric || column->is_real()) {
       return unsupported("PARTITION BY HASH of a column of type " +
                          std::string(layout::column_type_name(column->type)));
     }
@@ -334,10 +253,32 @@ Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
 struct Options {
   txn::TableDefinition& table;
   std::uint32_t text_bytes = 0;
+  bool ordered_key = true;
 };
+
+// WITH (primary_key = hash): in no order, and without an index beside the table.
+Status bind_key_option(const Json& element, Options& options) {
+  std::string_view method;
+  if (const Json* argument = find(element, "arg")) {
+    const Node value = node(*argument);
+    if (value.kind == "String") method = text(*value.body, "sval");
+    if (value.kind == "TypeName") {
+      const std::vector<std::string_view> parts = names(list(*value.body, "names"));
+      method = parts.empty() ? std::string_view() : parts.back();
+    }
+  }
+  if (method != "hash" && method != "btree") {
+    return Status(ErrorCode::invalid_parameter_value,
+                  "invalid value for enum option \"primary_key\": " + std::string(method),
+                  "Valid values are \"btree\" and \"hash\".");
+  }
+  options.ordered_key = method == "btree";
+  return {};
+}
 
 Status bind_option(const Json& element, Options& options) {
   const std::string_view name = text(element, "defname");
+  if (name == "primary_key") return bind_key_option(element, options);
   std::string_view digits;
   std::string number;
   if (const Json* argument = find(element, "arg")) {
@@ -380,7 +321,7 @@ Status bind_option(const Json& element, Options& options) {
     return {};
   }
   return Status(ErrorCode::invalid_parameter_value, "unrecognized parameter \"" + std::string(name) + "\"",
-                "size_hint, ring_versions and text_bytes are known");
+                "size_hint, ring_versions, text_bytes and primary_key are known");
 }
 
 }  // namespace
@@ -422,16 +363,20 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
       definition.unique.push_back({std::string(text(*element.body, "conname")), std::move(key)});
       continue;
     }
-    NAMDB_SQL_CHECK(set_key(definition, std::move(key), create.table.name));
-  }
-  if (!definition.has_key) {
-    return Status(ErrorCode::feature_not_supported, "a table without a primary key is not supported",
-                  "add PRIMARY KEY to a column, or PRIMARY KEY (columns)");
+    NAMDB_SQL_CHECK(set_key(definition, std::move(key), text(*element.body, "conname"), create.table.name));
   }
   Options options{create.table};
+  if (!definition.has_key) {
+    add_row_id(definition);
+    options.ordered_key = false;
+  }
   for (const Json& item : list(body, "options")) NAMDB_SQL_CHECK(bind_option(*node(item).body, options));
   NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> key,
                    constraint_columns(definition, definition.key, "primary key constraint"));
+  if (options.ordered_key) {
+    create.table.ordered_key =
+        definition.key_name.empty() ? index_name(create.table.name, {}, "pkey") : definition.key_name;
+  }
   NAMDB_SQL_CHECK(add_unique(definition, key, create.table));
   std::vector<std::uint32_t> partition;
   if (const Json* spec = find(body, "partspec"); spec != nullptr) {

@@ -1,6 +1,7 @@
 #include "compute/sql/bind/bind_expression.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,6 +9,9 @@
 
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/system/virtual_table.h"
+#include "compute/sql/value/calendar.h"
+#include "compute/sql/value/interval.h"
+#include "compute/sql/value/row_id.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -100,7 +104,7 @@ std::vector<Scope::Column> columns_of(const Source& source) {
   std::vector<Scope::Column> columns;
   if (source.table != nullptr) {
     for (const layout::Column& column : source.table->schema.columns())
-      columns.push_back({column.name, column_type(column)});
+      columns.push_back({column.name, column_type(column), is_row_id(column)});
   } else if (source.virtual_table != nullptr) {
     for (const VirtualColumn& column : source.virtual_table->columns)
       columns.push_back({std::string(column.name), column.type, column.hidden});
@@ -356,19 +360,49 @@ Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
   if (!named.ok()) return located(place_, type_name, named.status());
   const Type type = *named;
   const Node inner = node(*find(body, "arg"));
-  if (type.id == TypeId::float8 && inner.kind == "A_Const") {
+  if (type.type_class() == TypeClass::real && inner.kind == "A_Const") {
     // Digits that double precision can hold and numeric cannot: 1e300::double precision.
     if (const Json* number = find(*inner.body, "fval")) {
       Datum value;
       Arena arena;
-      NAMDB_SQL_CHECK(parse_text(text(*number, "fval"), TypeId::float8, 0, arena, value));
+      NAMDB_SQL_CHECK(parse_text(text(*number, "fval"), type.id, TimeContext(), arena, value));
       return make_constant(type, value);
     }
+  }
+  if (type.id == TypeId::interval && !list(type_name, "typmods").empty()) {
+    const Json* const literal = inner.kind == "A_Const" ? find(*inner.body, "sval") : nullptr;
+    if (literal == nullptr) return unsupported("a cast to an interval of some fields");
+    const Node fields = node(list(type_name, "typmods")[0]);
+    return bind_interval(text(*literal, "sval"), integer(*find(*fields.body, "ival"), "ival"));
   }
   if (inner.kind == "A_ArrayExpr" && type.is_array()) return bind_array(*inner.body, type);
   NAMDB_SQL_ASSIGN(ExprPtr argument, bind(*find(body, "arg")));
   NAMDB_SQL_CHECK(coerce(argument, type, Coercion::explicit_cast));
   return argument;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_interval(std::string_view literal, std::int64_t fields) {
+  // PostgreSQL's bits of the fields, from the smallest on.
+  struct Field {
+    std::int64_t bit;
+    std::string_view unit;
+    std::int64_t unit_us;
+  };
+  constexpr std::array kFields = {Field{1 << 12, "second", 1},      Field{1 << 11, "minute", kMinute_us},
+                                  Field{1 << 10, "hour", kHour_us}, Field{1 << 3, "day", 0},
+                                  Field{1 << 1, "month", 0},        Field{1 << 2, "year", 0}};
+  const auto least =
+      std::ranges::find_if(kFields, [fields](const Field& f) { return (fields & f.bit) != 0; });
+  const bool all = least == kFields.end() || (fields & 0x7fff) == 0x7fff;
+  NAMDB_SQL_ASSIGN(Interval interval, parse_interval(literal, all ? "second" : least->unit));
+  if (!all) {
+    // Smaller fields are dropped.
+    if (least->unit_us > 1) interval.time_us -= interval.time_us % least->unit_us;
+    if (least->unit_us == 0) interval.time_us = 0;
+    if (least->unit == "month" || least->unit == "year") interval.days = 0;
+    if (least->unit == "year") interval.months -= interval.months % 12;
+  }
+  return make_constant({TypeId::interval}, Datum::of_interval(interval));
 }
 
 Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
@@ -384,9 +418,9 @@ Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
     } else if (expr->kind == ExprKind::constant) {
       if (!expr->value.null) {
         Datum value;
-        const std::int64_t now_us = facts_ == nullptr ? 0 : facts_->now_us;
         Arena arena;
-        if (Status status = parse_text(expr->storage, target.id, now_us, arena, value); !status.ok()) {
+        if (Status status = parse_text(expr->storage, target.id, time_of(facts_), arena, value);
+            !status.ok()) {
           note_literal(*expr);
           return status;
         }

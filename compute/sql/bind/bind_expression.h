@@ -111,6 +111,8 @@ class ExpressionBinder {
   Status unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type);
   // Makes text of an expression whose type is still unknown: an output column, or an operand of ||.
   Status decide_unknown(ExprPtr& expr);
+  // A call of a function with these arguments.
+  Result<ExprPtr> bind_function(std::string_view name, std::vector<ExprPtr> args);
 
  private:
   friend struct OuterRows;
@@ -126,6 +128,8 @@ class ExpressionBinder {
   Result<ExprPtr> bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_arithmetic(char op, std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_compare(char op, std::string_view name, ExprPtr left, ExprPtr right);
+  // With dates, times or intervals. `right` is null of an operator with one operand.
+  Result<ExprPtr> bind_time_operator(std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_unary(std::string_view name, const Json& operand);
   Result<ExprPtr> bind_in(const Json& body);
   Result<ExprPtr> bind_of_array(const Json& body, bool any);
@@ -140,6 +144,8 @@ class ExpressionBinder {
   Result<ExprPtr> bind_case(const Json& body);
   Result<ExprPtr> bind_variadic(ExprKind kind, std::string_view name, const Json& args);
   Result<ExprPtr> bind_cast(const Json& body);
+  // INTERVAL '5' DAY: the literal counts the last of the fields that the type names.
+  Result<ExprPtr> bind_interval(std::string_view literal, std::int64_t fields);
   // `wanted`: the array that it is cast to; without an identity: none.
   Result<ExprPtr> bind_array(const Json& body, Type wanted);
   Result<ExprPtr> bind_subscript(const Json& body);
@@ -151,7 +157,6 @@ class ExpressionBinder {
   Result<ExprPtr> bind_json_object(std::vector<ExprPtr> args);
   Result<ExprPtr> text_or(ExprPtr value, std::string_view replacement);
   static ExprPtr joined(ExprPtr left, ExprPtr right);
-  Result<ExprPtr> bind_function(std::string_view name, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_value_function(const Json& body);
   Result<ExprPtr> bind_subquery(const Json& body);
 

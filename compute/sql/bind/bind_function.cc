@@ -64,6 +64,7 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
   };
   constexpr std::array kRows = {
       Row{"SVFOP_CURRENT_TIMESTAMP", "now"},         Row{"SVFOP_LOCALTIMESTAMP", "now"},
+      Row{"SVFOP_CURRENT_DATE", "current_date"},     Row{"SVFOP_LOCALTIME", "localtime"},
       Row{"SVFOP_CURRENT_USER", "current_user"},     Row{"SVFOP_USER", "current_user"},
       Row{"SVFOP_SESSION_USER", "current_user"},     Row{"SVFOP_CURRENT_ROLE", "current_user"},
       Row{"SVFOP_CURRENT_SCHEMA", "current_schema"}, Row{"SVFOP_CURRENT_CATALOG", "current_database"}};

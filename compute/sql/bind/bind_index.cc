@@ -74,8 +74,9 @@ std::string index_name(std::string_view table, std::span<const std::string_view>
   std::size_t column_bytes = joined.size();
   while (table_bytes + column_bytes + label.size() + 2 > kMaxName_bytes)
     --(table_bytes > column_bytes ? table_bytes : column_bytes);
-  return std::string(clipped(table, table_bytes)) + "_" + std::string(clipped(joined, column_bytes)) + "_" +
-         std::string(label);
+  const std::string middle =
+      joined.empty() ? std::string() : "_" + std::string(clipped(joined, column_bytes));
+  return std::string(clipped(table, table_bytes)) + middle + "_" + std::string(label);
 }
 
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {

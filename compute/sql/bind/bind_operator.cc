@@ -5,12 +5,15 @@
 
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/expression/functions.h"
+#include "compute/sql/value/overload.h"
 
 namespace namdb::sql {
 namespace {
 
 int rank(TypeId id) {
-  constexpr std::array kOrder = {TypeId::int2, TypeId::int4, TypeId::int8, TypeId::numeric, TypeId::float8};
+  constexpr std::array kOrder = {TypeId::int2,    TypeId::int4,   TypeId::int8,
+                                 TypeId::numeric, TypeId::float4, TypeId::float8};
   return static_cast<int>(std::ranges::find(kOrder, id) - kOrder.begin());
 }
 
@@ -30,6 +33,18 @@ Status not_unique(std::string_view name, const Type* left, const Type& right) {
                 "Could not choose a best candidate operator. You might need to add explicit type casts.");
 }
 
+Status no_unary_operator(std::string_view name, const Type& operand) {
+  return Status(ErrorCode::undefined_function,
+                "operator does not exist: " + std::string(name) + " " + std::string(type_name(operand.id)));
+}
+
+// Dates, times and intervals.
+bool is_time(const Type& type) {
+  const TypeClass type_class = type.type_class();
+  return type_class == TypeClass::time || type_class == TypeClass::time_of_day ||
+         type_class == TypeClass::interval;
+}
+
 // Whether it may stand for an object of the catalog.
 bool is_identity(const Type& type) {
   return type.type_class() == TypeClass::oid || type.is_integer();
@@ -39,15 +54,24 @@ bool is_identity(const Type& type) {
 // cast.
 std::optional<TypeId> operand_type(const Type& left, const Type& right) {
   if (left.id == right.id) return left.id;
-  if (left.is_number() && right.is_number()) return rank(left.id) > rank(right.id) ? left.id : right.id;
+  if (left.is_number() && right.is_number()) {
+    const TypeId higher = rank(left.id) > rank(right.id) ? left.id : right.id;
+    // Only two of them are compared as real.
+    return higher == TypeId::float4 ? TypeId::float8 : higher;
+  }
   if (left.is_string() && right.is_string()) {
     // char(n) and varchar compare as char(n), without regard to trailing blanks; text takes precedence over
     // both.
     const bool padded = left.id == TypeId::bpchar || right.id == TypeId::bpchar;
     return padded && left.id != TypeId::text && right.id != TypeId::text ? TypeId::bpchar : TypeId::text;
   }
-  if (left.type_class() == TypeClass::time && right.type_class() == TypeClass::time)
-    return TypeId::timestamptz;
+  if (left.type_class() == TypeClass::time && right.type_class() == TypeClass::time) {
+    const bool zone = left.id == TypeId::timestamptz || right.id == TypeId::timestamptz;
+    return zone ? TypeId::timestamptz : TypeId::timestamp;
+  }
+  if (can_cast(left.id, TypeId::interval, Coercion::implicit) &&
+      can_cast(right.id, TypeId::interval, Coercion::implicit))
+    return TypeId::interval;
   // Objects of the catalog compare by their identities.
   if (is_identity(left) && is_identity(right)) return TypeId::oid;
   if (left.is_array() && right.is_array()) {
@@ -58,6 +82,7 @@ std::optional<TypeId> operand_type(const Type& left, const Type& right) {
 }
 
 bool same_category(const Type& left, const Type& right) {
+  if (left.type_class() == TypeClass::bytes) return left.id == right.id;
   return left.type_class() == right.type_class() || (left.is_number() && right.is_number()) ||
          (is_identity(left) && is_identity(right));
 }
@@ -158,6 +183,17 @@ Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, Exp
   if (name == "||") {
     if (left->type.is_array() || right->type.is_array())
       return bind_array_concat(std::move(left), std::move(right));
+    const Type other = left->type.id == TypeId::bytea ? right->type : left->type;
+    const bool bytes = (left->type.id == TypeId::bytea || right->type.id == TypeId::bytea) &&
+                       (other.id == TypeId::bytea || other.id == TypeId::unknown);
+    if (bytes) {
+      ExprPtr expr = make_expr(ExprKind::concat, {TypeId::bytea});
+      for (ExprPtr* operand : {&left, &right}) {
+        NAMDB_SQL_CHECK(coerce(*operand, {TypeId::bytea}, Coercion::implicit));
+        expr->args.push_back(std::move(*operand));
+      }
+      return expr;
+    }
     NAMDB_SQL_CHECK(decide_unknown(left));
     NAMDB_SQL_CHECK(decide_unknown(right));
     if (!left->type.is_string() && !right->type.is_string())
@@ -203,12 +239,12 @@ Result<ExprPtr> ExpressionBinder::bind_arithmetic(char op, std::string_view name
                                                   ExprPtr right) {
   const Type left_type = left->type;
   const Type right_type = right->type;
-  if (left_type.type_class() == TypeClass::time || right_type.type_class() == TypeClass::time)
-    return unsupported("arithmetic with timestamps");
+  if (is_time(left_type) || is_time(right_type))
+    return bind_time_operator(name, std::move(left), std::move(right));
   if (left_type.id == TypeId::unknown && right_type.id == TypeId::unknown)
     return not_unique(name, &left_type, right_type);
   const auto calculates = [](const Type& type) { return type.id == TypeId::unknown || type.is_number(); };
-  const bool real = left_type.id == TypeId::float8 || right_type.id == TypeId::float8;
+  const bool real = left_type.type_class() == TypeClass::real || right_type.type_class() == TypeClass::real;
   if (!calculates(left_type) || !calculates(right_type) || (op == '%' && real))
     return no_operator(name, left_type, right_type);
   NAMDB_SQL_CHECK(unify(left, right, name));
@@ -219,16 +255,50 @@ Result<ExprPtr> ExpressionBinder::bind_arithmetic(char op, std::string_view name
   return expr;
 }
 
+// A literal without a type has the type of the other operand where there is such an operator, as in
+// PostgreSQL.
+Result<ExprPtr> ExpressionBinder::bind_time_operator(std::string_view name, ExprPtr left, ExprPtr right) {
+  const std::vector<const Function*> operators = operators_named(name);
+  std::vector<std::span<const TypeId>> candidates;
+  for (const Function* candidate : operators) candidates.emplace_back(candidate->parameters);
+  std::vector<TypeId> types = {left->type.id};
+  if (right != nullptr) types.push_back(right->type.id);
+  std::erase_if(candidates,
+                [&types](std::span<const TypeId> parameters) { return parameters.size() != types.size(); });
+  const auto known = std::ranges::find_if(types, [](TypeId type) { return type != TypeId::unknown; });
+  const std::vector<TypeId> same(types.size(), *known);
+  const bool any_unknown = std::ranges::find(types, TypeId::unknown) != types.end();
+  const bool has_same =
+      any_unknown && std::ranges::any_of(candidates, [&same](std::span<const TypeId> parameters) {
+        return std::ranges::equal(parameters, same);
+      });
+  const OverloadChoice choice = choose_overload(candidates, has_same ? same : types);
+  const Type right_type = right == nullptr ? Type() : right->type;
+  if (choice.outcome == OverloadChoice::Outcome::ambiguous)
+    return not_unique(name, right == nullptr ? nullptr : &left->type,
+                      right == nullptr ? left->type : right_type);
+  if (choice.outcome != OverloadChoice::Outcome::found)
+    return right == nullptr ? no_unary_operator(name, left->type) : no_operator(name, left->type, right_type);
+  const auto function = std::ranges::find_if(operators, [&](const Function* candidate) {
+    return std::ranges::equal(candidate->parameters, candidates[choice.index]);
+  });
+  ExprPtr expr = make_expr(ExprKind::function, {(*function)->result});
+  expr->function = *function;
+  expr->args.push_back(std::move(left));
+  if (right != nullptr) expr->args.push_back(std::move(right));
+  for (std::size_t i = 0; i < expr->args.size(); ++i)
+    NAMDB_SQL_CHECK(coerce(expr->args[i], {(*function)->parameters[i]}, Coercion::implicit));
+  return expr;
+}
+
 Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& operand_json) {
   NAMDB_SQL_ASSIGN(ExprPtr operand, bind(operand_json));
   if (name != "-" && name != "+") return unsupported("operator " + std::string(name));
   if (operand->type.id == TypeId::unknown && name == "-") return not_unique(name, nullptr, operand->type);
   if (operand->type.id == TypeId::unknown)
     NAMDB_SQL_CHECK(coerce(operand, {TypeId::float8}, Coercion::implicit));
-  if (!operand->type.is_number()) {
-    return Status(ErrorCode::undefined_function, "operator does not exist: " + std::string(name) + " " +
-                                                     std::string(type_name(operand->type.id)));
-  }
+  if (name == "-" && is_time(operand->type)) return bind_time_operator(name, std::move(operand), nullptr);
+  if (!operand->type.is_number()) return no_unary_operator(name, operand->type);
   if (name == "+") return operand;
   // 9223372036854775808 alone is not a bigint, its negation is; and -2147483648 is an integer.
   if (operand->kind == ExprKind::constant && !operand->value.null) {

@@ -84,6 +84,31 @@ Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* m
   return expressions.coerce(out, {TypeId::int8}, Coercion::assignment);
 }
 
+// Whether the rows' order by a column gives the statement's one value: min() or max() of the column.
+bool is_end_of_column(const SelectPlan& select) {
+  if (!select.grouped || !select.groups.empty() || select.aggregates.size() != 1) return false;
+  const Aggregate& aggregate = select.aggregates[0];
+  return (aggregate.kind == AggregateKind::minimum || aggregate.kind == AggregateKind::maximum) &&
+         aggregate.argument->kind == ExprKind::column;
+}
+
+// Chooses the way to the rows of one table, and makes use of the order in which they come.
+void find_row_order(SelectPlan& select, std::span<const storage::IndexRef> indexes) {
+  if (is_end_of_column(select)) {
+    const Aggregate& aggregate = select.aggregates[0];
+    std::vector<OrderItem> order(1);
+    order[0].value = clone(*aggregate.argument);
+    order[0].descending = aggregate.kind == AggregateKind::maximum;
+    order[0].nulls_first = order[0].descending;
+    select.first_value_decides = find_index_path(select.source, indexes, order);
+    return;
+  }
+  const bool ordered = !select.order.empty() && !select.grouped;
+  if (find_index_path(select.source, indexes,
+                      ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
+    select.order.clear();
+}
+
 std::vector<std::string> column_names(const Scope& scope) {
   std::vector<std::string> all;
   for (std::uint32_t i = 0; i < scope.columns.size(); ++i)
@@ -190,10 +215,7 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   if (select.join != nullptr) {
     assign_slots(select, column_names(expressions.scope()));
   } else {
-    const bool ordered = !select.order.empty() && !select.grouped;
-    if (find_index_path(select.source, indexes_of(binder.input, select.source),
-                        ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
-      select.order.clear();
+    find_row_order(select, indexes_of(binder.input, select.source));
   }
   return query;
 }

@@ -1,4 +1,5 @@
 // Functions that give several rows, in FROM and in the select list.
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,11 +20,29 @@ std::optional<Kind> kind_of(std::string_view name) {
   return std::nullopt;
 }
 
+// Dates become timestamps with a time zone, as PostgreSQL prefers them.
+Status bind_time_series(ExpressionBinder& expressions, std::vector<ExprPtr>& args, Type& type) {
+  if (args.size() != 3) return no_such_function("generate_series", args);
+  const auto is_timestamp = [](const ExprPtr& argument) {
+    return argument->type.id == TypeId::timestamp || argument->type.id == TypeId::unknown;
+  };
+  type = {is_timestamp(args[0]) && is_timestamp(args[1]) ? TypeId::timestamp : TypeId::timestamptz};
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const Type wanted = i == 2 ? Type{TypeId::interval} : type;
+    if (!can_cast(args[i]->type.id, wanted.id, Coercion::implicit))
+      return no_such_function("generate_series", args);
+    NAMDB_SQL_CHECK(expressions.coerce(args[i], wanted, Coercion::implicit));
+  }
+  return {};
+}
+
 Status bind_series(ExpressionBinder& expressions, std::vector<ExprPtr>& args, Type& type) {
   if (args.size() != 2 && args.size() != 3) return no_such_function("generate_series", args);
+  const auto is_time = [](const ExprPtr& argument) { return argument->type.type_class() == TypeClass::time; };
+  if (std::ranges::any_of(args, is_time)) return bind_time_series(expressions, args, type);
   type = {TypeId::int4};
   for (const ExprPtr& argument : args) {
-    if (argument->type.type_class() == TypeClass::time || argument->type.id == TypeId::numeric)
+    if (argument->type.id == TypeId::numeric)
       return unsupported("generate_series of " + std::string(type_name(argument->type.id)));
     if (argument->type.id != TypeId::unknown && !argument->type.is_integer())
       return no_such_function("generate_series", args);

@@ -59,9 +59,13 @@ Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& s
 Status bind_limits(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select);
 
 Result<Plan> bind_select(StatementBinder& binder, const Json& body);
+Result<Plan> bind_copy(StatementBinder& binder, const Json& body);
+// The table of COPY FROM, and the columns that its data has.
+Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPlan& copy);
 Result<Plan> bind_insert(StatementBinder& binder, const Json& body);
 Result<Plan> bind_update(StatementBinder& binder, const Json& body);
 Result<Plan> bind_delete(StatementBinder& binder, const Json& body);
+Result<Plan> bind_truncate(StatementBinder& binder, const Json& body);
 Result<Plan> bind_call(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_table(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body);

@@ -10,11 +10,10 @@ namespace namdb::sql {
 namespace {
 
 // Types that PostgreSQL has and namdb does not have: their error is not that of a misspelt name.
-constexpr auto kOtherTypes = std::to_array<std::string_view>(
-    {"float4",       "date",    "time",        "timetz",    "interval", "bytea",       "jsonb",
-     "uuid",         "money",   "bit",         "varbit",    "inet",     "cidr",        "macaddr",
-     "xml",          "serial",  "serial4",     "bigserial", "serial8",  "smallserial", "serial2",
-     "regprocedure", "regoper", "regoperator", "regconfig"});
+constexpr auto kOtherTypes =
+    std::to_array<std::string_view>({"timetz", "jsonb", "money", "bit", "varbit", "inet", "cidr", "macaddr",
+                                     "xml", "serial", "serial4", "bigserial", "serial8", "smallserial",
+                                     "serial2", "regprocedure", "regoper", "regoperator", "regconfig"});
 
 constexpr std::int64_t kMaxTypeLength = 10'485'760;  // PostgreSQL's; columns are bounded by their schema
 
@@ -62,8 +61,13 @@ Result<Type> bind_plain_type(const Json& type_name_json) {
       }
       case TypeId::timestamp:
       case TypeId::timestamptz:
+      case TypeId::time:
         if (!modifiers.empty() && (modifiers.size() > 1 || modifiers[0] != 6))
-          return unsupported("timestamp precision other than 6");
+          return unsupported(std::string(internal_type_name(*id)) + " precision other than 6");
+        return type;
+      case TypeId::interval:
+        // The fields of INTERVAL '...' HOUR TO MINUTE are those of a literal (bind_interval).
+        if (modifiers.size() > 1) return unsupported("interval precision");
         return type;
       default:
         if (!modifiers.empty()) {
@@ -74,7 +78,7 @@ Result<Type> bind_plain_type(const Json& type_name_json) {
     }
   }
   for (const std::string_view other : kOtherTypes) {
-    if (other == name) return unsupported("type " + std::string(name == "float4" ? "real" : name));
+    if (other == name) return unsupported("type " + std::string(name));
   }
   return Status(ErrorCode::undefined_object, "type \"" + std::string(name) + "\" does not exist");
 }

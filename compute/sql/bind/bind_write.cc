@@ -5,6 +5,8 @@
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
+#include "compute/sql/value/called_default.h"
+#include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -35,9 +37,15 @@ Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& 
     NAMDB_SQL_CHECK(coerce_to_column(expressions, next, column));
     return next;
   }
-  if (column.type == layout::ColumnType::timestamp && *column.default_text == "now") {
-    const Json now = {{"SQLValueFunction", {{"op", "SVFOP_LOCALTIMESTAMP"}}}};
-    return expressions.bind(now);
+  if (!called_default_name(column).empty()) {
+    const bool is_uuid = column.type == layout::ColumnType::uuid;
+    const std::string_view name = column.type == layout::ColumnType::date   ? "current_date"
+                                  : column.type == layout::ColumnType::time ? "localtime"
+                                  : is_uuid                                 ? "gen_random_uuid"
+                                                                            : "now";
+    NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind_function(name, {}));
+    NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
+    return value;
   }
   ExprPtr value = make_constant({TypeId::unknown}, Datum::of_text(*column.default_text));
   NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
@@ -71,7 +79,7 @@ Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, c
     columns.push_back(column);
   }
   if (cols.empty()) {
-    for (std::uint32_t i = 0; i < table.schema.columns().size(); ++i) columns.push_back(i);
+    for (std::uint32_t i = 0; i < shown_columns(table.schema).size(); ++i) columns.push_back(i);
   }
   return columns;
 }
@@ -259,6 +267,43 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   return plan;
 }
 
+Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPlan& copy) {
+  NAMDB_SQL_ASSIGN(copy.insert.table, bind_changed_table(binder, *find(body, "relation")));
+  const std::vector<layout::Column>& all = copy.insert.table->schema.columns();
+  std::vector<bool> given(all.size());
+  for (const std::string_view name : names(list(body, "attlist"))) {
+    const std::optional<std::uint32_t> column = copy.insert.table->schema.find(name);
+    if (!column) {
+      return Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" of relation \"" +
+                                                     copy.insert.table->name + "\" does not exist");
+    }
+    if (given[*column]) {
+      return Status(ErrorCode::duplicate_column,
+                    "column \"" + std::string(name) + "\" specified more than once");
+    }
+    given[*column] = true;
+    copy.columns.push_back(*column);
+  }
+  if (copy.columns.empty()) {
+    for (std::uint32_t column = 0; column < shown_columns(copy.insert.table->schema).size(); ++column) {
+      copy.columns.push_back(column);
+      given[column] = true;
+    }
+  }
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_query(&binder, nullptr);
+  std::vector<ExprPtr> row(all.size());
+  for (std::size_t i = 0; i < copy.columns.size(); ++i) {
+    const std::uint32_t column = copy.columns[i];
+    copy.types.push_back(column_type(all[column]));
+    row[column] = make_expr(ExprKind::column, copy.types.back());
+    row[column]->index = static_cast<std::uint32_t>(i);
+  }
+  NAMDB_SQL_CHECK(add_defaults(expressions, all, given, row));
+  copy.insert.rows.push_back(std::move(row));
+  return {};
+}
+
 Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "UPDATE", {"relation", "targetList", "whereClause", "returningList"}));
   ErrorPlace* const place = binder.input.place;
@@ -298,6 +343,21 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
   plan.tag = "DELETE";
   NAMDB_SQL_CHECK(bind_returning(expressions, body, binder.input.place, deletion.returning, plan.columns));
   plan.body = std::move(deletion);
+  return plan;
+}
+
+Result<Plan> bind_truncate(StatementBinder& binder, const Json& body) {
+  NAMDB_SQL_CHECK(only(body, "TRUNCATE", {"relations", "restart_seqs", "behavior"}));
+  TruncatePlan truncate;
+  truncate.restarts_sequences = flag(body, "restart_seqs");
+  for (const Json& item : list(body, "relations")) {
+    DeletePlan& deletion = truncate.tables.emplace_back();
+    NAMDB_SQL_ASSIGN(deletion.source.table, bind_changed_table(binder, *node(item).body));
+    deletion.source.name = deletion.source.table->name;
+  }
+  Plan plan;
+  plan.tag = "TRUNCATE TABLE";
+  plan.body = std::move(truncate);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "common/base/checksum.h"
+#include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -64,10 +65,13 @@ void Catalog::add_table(const storage::TableRef& table) {
   CatalogRelation primary_key = relation;
   primary_key.kind = 'i';
   primary_key.oid = primary_key_oid(*table);
-  primary_key.name = table->name + "_pkey";
-  add(std::move(primary_key));
+  primary_key.name = table->primary_key_name();
   for (const storage::IndexRef& index : table->indexes) {
-    if (index->replaced()) continue;
+    if (index->primary && !index->replaced()) primary_key.index = index;
+  }
+  if (!has_row_id(table->schema)) add(std::move(primary_key));
+  for (const storage::IndexRef& index : table->indexes) {
+    if (index->replaced() || index->primary) continue;
     CatalogRelation secondary = relation;
     secondary.kind = 'i';
     secondary.oid = index_oid(*index);

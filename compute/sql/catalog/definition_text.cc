@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compute/sql/value/called_default.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -66,9 +67,10 @@ std::string default_text(const layout::Column& column) {
   if (const auto sequence = sequence_default_of(column))
     return "nextval(" + quote_literal(quote_identifier(sequence->name)) + "::regclass)";
   const std::string& text = *column.default_text;
-  if (column.type == layout::ColumnType::timestamp && text == "now") return "now()";
+  if (const std::string_view called = called_default_name(column); !called.empty())
+    return std::string(called);
   if (column.type == layout::ColumnType::boolean) return text.starts_with('t') ? "true" : "false";
-  const bool is_number = !column.is_string() && column.type != layout::ColumnType::timestamp;
+  const bool is_number = !column.is_string() && !tells_time(column);
   if (is_number && !text.starts_with('-') && text.find_first_not_of("0123456789.") == std::string::npos)
     return text;
   const TypeId type = column_type(column).id;
@@ -78,12 +80,10 @@ std::string default_text(const layout::Column& column) {
 }
 
 std::string index_text(const CatalogRelation& index, bool with_schema) {
-  const bool unique = index.index == nullptr || index.index->unique;
-  const bool hash = index.index == nullptr || index.index->hash;
-  std::string text = unique ? "CREATE UNIQUE INDEX " : "CREATE INDEX ";
+  std::string text = index.is_unique_index() ? "CREATE UNIQUE INDEX " : "CREATE INDEX ";
   text += quote_identifier(index.name) + " ON ";
   if (with_schema) text += std::string(schema_name(index.schema)) + ".";
-  text += quote_identifier(index.table->name) + " USING " + (hash ? "hash " : "btree ");
+  text += quote_identifier(index.table->name) + " USING " + (index.is_hash_index() ? "hash " : "btree ");
   return text + column_list(index, true);
 }
 

@@ -5,6 +5,7 @@
 #include "compute/sql/execute/row_order.h"
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/equal_bytes.h"
+#include "compute/sql/value/interval.h"
 
 namespace namdb::sql {
 
@@ -91,6 +92,12 @@ Status Accumulator::add_value(const Datum& value) {
         real_sum_ = sum;
         return {};
       }
+      if (type_class == TypeClass::interval) {
+        const Result<Interval> sum = namdb::sql::add(interval_sum_, value.interval());
+        if (!sum.ok()) return sum.status();
+        interval_sum_ = *sum;
+        return {};
+      }
       const Decimal number = type_class == TypeClass::integer ? Decimal{value.integer, 0} : value.decimal();
       const Result<Decimal> sum = namdb::sql::add(sum_, number);
       if (!sum.ok()) return sum.status();
@@ -100,7 +107,10 @@ Status Accumulator::add_value(const Datum& value) {
     case AggregateKind::minimum:
     case AggregateKind::maximum: {
       const int wanted = aggregate_->kind == AggregateKind::minimum ? -1 : 1;
-      if (!best_.null && compare_values(aggregate_->argument->type.id, value, best_) != wanted) return {};
+      const int order = best_.null ? wanted : compare_values(aggregate_->argument->type.id, value, best_);
+      // Of equal values that look different the last one stays, as in PostgreSQL.
+      const bool last_stays = type_class == TypeClass::interval || type_class == TypeClass::numeric;
+      if (order != wanted && (order != 0 || !last_stays)) return {};
       best_ = value;
       if (aggregate_->argument->type.has_bytes()) {
         best_text_ = value.text;
@@ -120,7 +130,8 @@ Status Accumulator::add_value(const Datum& value) {
 }
 
 Status Accumulator::result(Arena& arena, Datum& out) const {
-  const bool real = aggregate_->type.id == TypeId::float8;
+  const bool real = aggregate_->type.type_class() == TypeClass::real;
+  const bool interval = aggregate_->type.id == TypeId::interval;
   switch (aggregate_->kind) {
     case AggregateKind::count_rows:
     case AggregateKind::count:
@@ -141,8 +152,12 @@ Status Accumulator::result(Arena& arena, Datum& out) const {
       return collected(arena, out);
     case AggregateKind::sum:
       if (count_ == 0) break;
-      if (real) {
+      if (interval) {
+        out = Datum::of_interval(interval_sum_);
+      } else if (real) {
         out = Datum::of_real(real_sum_);
+        if (aggregate_->type.id == TypeId::float4)
+          out.real = static_cast<double>(static_cast<float>(real_sum_));
       } else if (aggregate_->type.id == TypeId::int8) {
         const Result<std::int64_t> sum = to_integer(sum_);
         if (!sum.ok()) return sum.status();
@@ -155,6 +170,12 @@ Status Accumulator::result(Arena& arena, Datum& out) const {
       if (count_ == 0) break;
       if (real) {
         out = Datum::of_real((real_sum_ + 0.0) / static_cast<double>(count_));
+        return {};
+      }
+      if (interval) {
+        const Result<Interval> mean = multiply(interval_sum_, 1 / static_cast<double>(count_));
+        if (!mean.ok()) return mean.status();
+        out = Datum::of_interval(*mean);
         return {};
       }
       const Result<Decimal> average = divide(sum_, {count_, 0});

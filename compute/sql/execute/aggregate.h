@@ -19,6 +19,8 @@ class Accumulator {
   // Takes the context's row into account. The values that DISTINCT has seen are kept in `memory`, of which
   // `budget` has a part. numeric_out_of_range, out_of_memory, and the argument's errors.
   Status add(const EvalContext& context, GatheredMemory& memory, MemoryBudget* budget);
+  // Whether min() or max() has seen a value that is not NULL.
+  bool has_value() const { return !best_.null; }
   // The result. A string borrows from the accumulator, or lies in the arena.
   Status result(Arena& arena, Datum& out) const;
 
@@ -48,6 +50,7 @@ class Accumulator {
   const Aggregate* aggregate_;
   std::int64_t count_ = 0;
   Decimal sum_;
+  Interval interval_sum_;
   double real_sum_ = -0.0;  // to which any number can be added without changing it
   Datum best_;
   std::string best_text_;

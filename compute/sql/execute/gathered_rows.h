@@ -21,7 +21,7 @@ class GatheredRows final : public ResultSink {
     arena_.reset();
   }
 
-  void begin_rows(std::span<const ResultColumn>) override {}
+  void begin_rows(std::span<const ResultColumn>, const absl::TimeZone&) override {}
   void add_row(std::span<const Datum> values) override { rows_.push_back(arena_.keep(values)); }
   // A query has no messages of its own.
   void notice(std::string_view, std::string_view, std::string_view) override {}

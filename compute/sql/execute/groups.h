@@ -27,6 +27,8 @@ class Groups {
   Status add(Run& run, const EvalContext& context);
   // The number of groups, in the order of their first rows.
   std::size_t size() const { return groups_.size(); }
+  // The first group's one aggregate has a value.
+  bool has_value() const { return groups_.front().accumulators.front().has_value(); }
   // Lets expressions read a group: its values as columns, and its aggregates.
   Status show(std::size_t group, EvalContext& context);
 

@@ -2,10 +2,10 @@
 #include "compute/sql/execute/index_range.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "compute/sql/execute/column_values.h"
@@ -29,6 +29,7 @@ std::int64_t least_integer(layout::ColumnType type) {
     case layout::ColumnType::smallint:
       return INT16_MIN;
     case layout::ColumnType::integer:
+    case layout::ColumnType::date:
       return INT32_MIN;
     case layout::ColumnType::boolean:
       return 0;
@@ -56,6 +57,14 @@ Int128 scaled_floor(const Decimal& number, unsigned scale, bool& exact) {
   return value;
 }
 
+// The greatest number of type real that is not above the number.
+double single_floor(double number) {
+  const auto nearest = static_cast<float>(number);
+  const bool above = static_cast<double>(nearest) > number;
+  return static_cast<double>(above ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
+                                   : nearest);
+}
+
 Floor floor_of(const layout::Column& column, const Type& type, const Datum& value) {
   Floor floor;
   if (column.is_string()) {
@@ -65,8 +74,9 @@ Floor floor_of(const layout::Column& column, const Type& type, const Datum& valu
     floor.text = floor.text.substr(0, column.length_bytes);
     return floor;
   }
-  if (column.type == layout::ColumnType::double_precision) {
-    floor.real = value.real;
+  if (column.is_real()) {
+    floor.real = column.type == layout::ColumnType::real ? single_floor(value.real) : value.real;
+    floor.exact = floor.real == value.real || std::isnan(value.real);
     return floor;
   }
   Int128 number = value.integer;
@@ -87,7 +97,7 @@ Floor floor_of(const layout::Column& column, const Type& type, const Datum& valu
 void append(layout::IndexPrefix& prefix, const layout::Column& column, const Floor& value) {
   if (column.is_string()) {
     prefix.text(value.text);
-  } else if (column.type == layout::ColumnType::double_precision) {
+  } else if (column.is_real()) {
     prefix.real(value.real);
   } else {
     prefix.integer(value.integer);
@@ -133,32 +143,52 @@ class ColumnPlaces {
   const layout::Column& column_;
 };
 
+// The values of a range's bounds.
 struct Bounds {
+  const IndexPath::Range* range = nullptr;
   Datum low;
   Datum high;
+
+  // Nothing is below, or above, NULL.
+  bool hold_nothing() const {
+    return (range->low != nullptr && low.null) || (range->high != nullptr && high.null);
+  }
 };
 
-// nullopt: the range is empty.
-std::optional<txn::IndexRange> range_of(const IndexPath& path, const layout::IndexPrefix& prefix,
-                                        const Bounds& bounds) {
+// Adds the keys with the prefix in those bounds, if there may be some; null: all of them.
+void add_range(const IndexPath& path, const layout::IndexPrefix& prefix, const Bounds* bounds,
+               std::multimap<std::string, Place>& ranges) {
   Place from = std::string(prefix.bytes());
   Place to = layout::index_successor(prefix.bytes());
-  if (path.low != nullptr || path.high != nullptr) {
+  if (bounds != nullptr) {
+    const IndexPath::Range& range = *bounds->range;
     const ColumnPlaces places(prefix, path.index->shape);
-    from =
-        path.low == nullptr ? places.below_all() : places.beside(*path.low, bounds.low, !path.low_inclusive);
-    to = path.high == nullptr ? places.above_all()
-                              : places.beside(*path.high, bounds.high, path.high_inclusive);
+    from = range.low == nullptr ? places.below_all()
+                                : places.beside(*range.low, bounds->low, !range.low_inclusive);
+    to = range.high == nullptr ? places.above_all()
+                               : places.beside(*range.high, bounds->high, range.high_inclusive);
     if (places.descending()) std::swap(from, to);
   }
-  if (!from || (to && *from >= *to)) return std::nullopt;
-  return txn::IndexRange{std::move(*from), std::move(to), path.descending, 0};
+  if (from && (!to || *from < *to)) ranges.emplace(std::move(*from), std::move(to));
+}
+
+// Takes the first of the ranges, with those behind it that overlap it.
+txn::IndexRange take_first(std::multimap<std::string, Place>& ranges) {
+  auto first = ranges.extract(ranges.begin());
+  txn::IndexRange range{std::move(first.key()), std::move(first.mapped()), false, 0};
+  while (!ranges.empty() && range.high && ranges.begin()->first <= *range.high) {
+    Place& high = ranges.begin()->second;
+    if (!high || *high > *range.high) range.high = std::move(high);
+    ranges.erase(ranges.begin());
+  }
+  if (!range.high) ranges.clear();
+  return range;
 }
 
 using Values = std::vector<std::vector<ColumnValue>>;
 
 reactor::Task<Status> evaluate_all(Run& run, const IndexPath& path, std::span<const Datum> outer,
-                                   Values& values, Bounds& bounds) {
+                                   Values& values, std::vector<Bounds>& bounds) {
   EvalContext context = run.context();
   context.values = outer;
   Status status;
@@ -166,8 +196,13 @@ reactor::Task<Status> evaluate_all(Run& run, const IndexPath& path, std::span<co
     status = co_await evaluate_values(run, &column, context, &values.emplace_back());
     if (!status.ok()) co_return status;
   }
-  if (path.low != nullptr) status = evaluate(*path.low, context, bounds.low);
-  if (status.ok() && path.high != nullptr) status = evaluate(*path.high, context, bounds.high);
+  for (const IndexPath::Range& range : path.ranges) {
+    Bounds& own = bounds.emplace_back(Bounds{&range, {}, {}});
+    if (range.low != nullptr) status = evaluate(*range.low, context, own.low);
+    if (status.ok() && range.high != nullptr) status = evaluate(*range.high, context, own.high);
+    if (!status.ok()) co_return status;
+    if (own.hold_nothing()) bounds.pop_back();
+  }
   co_return status;
 }
 
@@ -198,32 +233,30 @@ reactor::Task<Status> evaluate_ranges(Run& run, const IndexPath& path, std::span
                                       std::vector<txn::IndexRange>& ranges) {
   // Evaluates all values first: each expression may end in an error.
   Values values;
-  Bounds bounds;
+  std::vector<Bounds> bounds;
   Status status = co_await evaluate_all(run, path, outer, values, bounds);
   if (!status.ok()) co_return status;
-  if ((path.low != nullptr && bounds.low.null) || (path.high != nullptr && bounds.high.null))
-    co_return Status();
+  if (bounds.empty() && !path.ranges.empty()) co_return Status();
   std::size_t choices = 1;
   for (const std::vector<ColumnValue>& column : values) choices = std::max(choices, column.size());
-  // Sorted as they come, since a sort of many would be one long step.
-  const auto comes_before = [](const txn::IndexRange& left, const txn::IndexRange& right) {
-    return left.low < right.low;
-  };
-  std::set<txn::IndexRange, decltype(comes_before)> sorted(comes_before);
+  // Sorted as they come, since a sort of many would be one long step. Equal ones count once.
+  std::multimap<std::string, Place> sorted;
   for (std::size_t choice = 0; choice < choices; ++choice) {
     layout::IndexPrefix prefix(path.index->shape);
     if (append_values(path, values, choice, prefix)) {
-      if (auto range = range_of(path, prefix, bounds)) sorted.insert(std::move(*range));
+      if (bounds.empty()) add_range(path, prefix, nullptr, sorted);
+      for (const Bounds& own : bounds) add_range(path, prefix, &own, sorted);
     }
     if (run.value_ends_turn()) status = co_await run.take_turn();
     if (!status.ok()) co_return status;
   }
   while (!sorted.empty()) {
-    ranges.push_back(
-        std::move(sorted.extract(path.descending ? std::prev(sorted.end()) : sorted.begin()).value()));
+    ranges.push_back(take_first(sorted));
+    ranges.back().descending = path.descending;
     if (run.value_ends_turn()) status = co_await run.take_turn();
     if (!status.ok()) co_return status;
   }
+  if (path.descending) std::ranges::reverse(ranges);
   co_return Status();
 }
 

@@ -35,7 +35,9 @@ class RowBuffer final : public ResultSink {
   // Passes messages on to `outer`.
   explicit RowBuffer(ResultSink& outer) : outer_(outer) {}
 
-  void begin_rows(std::span<const ResultColumn> columns) override { columns_ = columns; }
+  void begin_rows(std::span<const ResultColumn> columns, const absl::TimeZone&) override {
+    columns_ = columns;
+  }
   void add_row(std::span<const Datum> values) override;
   void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
     outer_.notice(severity, sqlstate, message);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -20,12 +21,22 @@ struct Completion {
   bool suspended = false;    // the row limit was reached; there may be more
 };
 
+// The data that a client sends for COPY FROM STDIN.
+class CopySource {
+ public:
+  virtual ~CopySource() = default;
+  // The next part of it, valid until the next call; nullopt: the client has sent all. Errors query_canceled:
+  // the client gives up; connection_failure, protocol_violation.
+  virtual reactor::Task<Result<std::optional<std::string_view>>> next() = 0;
+};
+
 class ResultSink {
  public:
   virtual ~ResultSink() = default;
 
-  // Called once before the rows of an execution, if the statement returns rows.
-  virtual void begin_rows(std::span<const ResultColumn> columns) = 0;
+  // Called once before the rows of an execution, if the statement returns rows. `zone` is the session's, in
+  // which timestamptz is shown as text.
+  virtual void begin_rows(std::span<const ResultColumn> columns, const absl::TimeZone& zone) = 0;
   // `values` has one for each column; valid during the call.
   virtual void add_row(std::span<const Datum> values) = 0;
   // `severity`: "NOTICE" or "WARNING".
@@ -42,6 +53,14 @@ class ResultSink {
   // sent already.
   virtual std::uint64_t position() const = 0;
   virtual bool rewind(std::uint64_t position) = 0;
+
+  // COPY FROM STDIN: asks the client for its data, of rows with so many columns. Null: it cannot send any.
+  // Lives as long as the sink.
+  virtual CopySource* begin_copy_in(std::size_t /*columns*/, bool /*binary*/) { return nullptr; }
+  // COPY TO STDOUT: the data comes, in parts; false: the client cannot take any.
+  virtual bool begin_copy_out(std::size_t /*columns*/, bool /*binary*/) { return false; }
+  virtual void copy_data(std::string_view /*bytes*/) {}
+  virtual void end_copy_out() {}
 
   // For each statement of a simple query, one of these two.
   virtual void complete(const Completion& completion) = 0;

@@ -142,6 +142,7 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
   }
   switch (definition.type) {
     case layout::ColumnType::double_precision:
+    case layout::ColumnType::real:
       row.set_real(column, value.real);
       return {};
     case layout::ColumnType::numeric: {
@@ -169,12 +170,16 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
       return row.set_text(column, text);
     }
     case layout::ColumnType::text:
+    case layout::ColumnType::bytea:
+    case layout::ColumnType::json:
       if (value.text.size() > definition.length_bytes) {
         return Status(ErrorCode::string_too_long,
                       "value too long for column \"" + definition.name + "\": at most " +
                           std::to_string(definition.length_bytes) + " bytes",
                       "create the table WITH (text_bytes = ...)");
       }
+      return row.set_text(column, value.text);
+    case layout::ColumnType::uuid:
       return row.set_text(column, value.text);
     default:
       return row.set_integer(column, value.integer);

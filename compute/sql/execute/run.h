@@ -171,6 +171,9 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan);
 reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan);
 reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan);
+reactor::Task<Status> run_truncate(Run& run, const TruncatePlan& plan);
+reactor::Task<Status> run_copy_from(Run& run, const CopyFromPlan& plan);
+reactor::Task<Status> run_copy_to(Run& run, const CopyToPlan& plan);
 reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const ResultColumn> columns);
 
 }  // namespace namdb::sql

@@ -15,6 +15,7 @@ Value to_value(const Datum& datum, const procedure::Parameter& parameter) {
   if (datum.null) return {};
   switch (parameter.type) {
     case layout::ColumnType::double_precision:
+    case layout::ColumnType::real:
       return datum.real;
     case layout::ColumnType::numeric:
       return static_cast<std::int64_t>(datum.unscaled);
@@ -22,6 +23,9 @@ Value to_value(const Datum& datum, const procedure::Parameter& parameter) {
       return std::string(without_trailing_blanks(datum.text));
     case layout::ColumnType::varchar:
     case layout::ColumnType::text:
+    case layout::ColumnType::uuid:
+    case layout::ColumnType::bytea:
+    case layout::ColumnType::json:
       return std::string(datum.text);
     default:
       return datum.integer;
@@ -40,15 +44,16 @@ Status to_datum(const Value& value, const procedure::Parameter& result, Datum& o
   out = Datum();
   if (std::holds_alternative<std::monostate>(value)) return {};
   const Type type = column_type(result.type, result.precision, result.scale);
-  if (type.is_string() && std::holds_alternative<std::string>(value)) {
+  const bool is_real = type.type_class() == TypeClass::real;
+  if (type.has_bytes() && std::holds_alternative<std::string>(value)) {
     out = Datum::of_text(std::get<std::string>(value));
-    return check_utf8(out.text);
+    return type.is_string() ? check_utf8(out.text) : Status();
   }
-  if (type.id == TypeId::float8 && std::holds_alternative<double>(value)) {
+  if (is_real && std::holds_alternative<double>(value)) {
     out = Datum::of_real(std::get<double>(value));
     return {};
   }
-  if (!type.is_string() && type.id != TypeId::float8 && std::holds_alternative<std::int64_t>(value)) {
+  if (!type.has_bytes() && !is_real && std::holds_alternative<std::int64_t>(value)) {
     const std::int64_t number = std::get<std::int64_t>(value);
     out = type.id == TypeId::numeric ? Datum::of_decimal({number, result.scale}) : Datum::of_integer(number);
     return {};

@@ -1,5 +1,7 @@
 // INSERT, UPDATE and DELETE: writes are buffered in the transaction; conflicts show at its commit.
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "compute/sql/execute/inserted_rows.h"
@@ -8,6 +10,7 @@
 #include "compute/sql/execute/source_keys.h"
 #include "compute/sql/execute/source_scan.h"
 #include "compute/sql/execute/write_row.h"
+#include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
 namespace {
@@ -213,6 +216,23 @@ reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan) {
 reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan) {
   RowChange change{plan.source, nullptr, Returning(plan.returning)};
   co_return co_await change_rows(run, &change);
+}
+
+reactor::Task<Status> run_truncate(Run& run, const TruncatePlan& plan) {
+  for (const DeletePlan& table : plan.tables) {
+    Status status = co_await run_delete(run, table);
+    if (!status.ok()) co_return status;
+    if (!plan.restarts_sequences) continue;
+    for (const layout::Column& column : table.source.table->schema.columns()) {
+      const std::optional<SequenceDefault> filled = sequence_default_of(column);
+      if (!filled) continue;
+      const std::array<Datum, 3> arguments = {Datum::of_text(filled->name), Datum::of_integer(1),
+                                              Datum::of_boolean(false)};
+      const auto restarted = co_await run.waiting.sequence_function("setval", arguments);
+      if (!restarted.ok()) co_return restarted.status();
+    }
+  }
+  co_return Status();
 }
 
 }  // namespace namdb::sql

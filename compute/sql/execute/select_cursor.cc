@@ -63,6 +63,7 @@ Status SelectCursor::start(Run& run) {
 
 std::uint64_t SelectCursor::expected_rows() const {
   constexpr std::uint64_t kSome = 64;
+  if (plan_.first_value_decides) return plan_.source.index_path->has_other_conditions ? kSome : 1;
   const bool all = left_ == ~std::uint64_t{0} || !plan_.order.empty() || plan_.grouped;
   if (all || plan_.source.index_path == nullptr) return 0;
   if (plan_.source.index_path->has_other_conditions || plan_.distinct) return kSome;
@@ -84,7 +85,11 @@ Status SelectCursor::process_row(Run& run, bool& emitted) {
     Status status = evaluate_condition(*plan_.source.filter, context, selected);
     if (!status.ok() || !selected) return status;
   }
-  if (plan_.grouped) return groups_->add(run, context);
+  if (plan_.grouped) {
+    Status status = groups_->add(run, context);
+    decided_ = plan_.first_value_decides && !run.work.paused() && status.ok() && groups_->has_value();
+    return status;
+  }
   return take(run, context, emitted);
 }
 

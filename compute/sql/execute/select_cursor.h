@@ -36,12 +36,14 @@ class SelectCursor final : public Query {
   Status start(Run& run);
   // Handles the next row or group, or the end of them. When the work is paused it is called again.
   Status step(Run& run, bool& emitted);
-  bool wants_rows() const { return started_ && left_ != 0 && !feed_->exhausted() && batch_empty(); }
+  bool wants_rows() const {
+    return started_ && left_ != 0 && !decided_ && !feed_->exhausted() && batch_empty();
+  }
   bool wants_sort() const;
   reactor::Task<Status> load(Run& run);
   // The number of the source's rows that will probably be read; 0: all.
   std::uint64_t expected_rows() const;
-  bool batch_empty() const { return position_ >= feed_->size(); }
+  bool batch_empty() const { return decided_ || position_ >= feed_->size(); }
   bool groups_left() const { return groups_ != nullptr && next_group_ < groups_->size(); }
   // Evaluates the filter on the next row of the batch, and gives the row on. `emitted`: it went to the sink.
   Status process_row(Run& run, bool& emitted);
@@ -63,6 +65,7 @@ class SelectCursor final : public Query {
   std::uint64_t left_ = ~std::uint64_t{0};  // rows that LIMIT still allows
   std::unique_ptr<RowFeed> feed_;
   std::size_t position_ = 0;  // in its batch
+  bool decided_ = false;      // no further row counts
   std::vector<Datum> values_;
   std::unique_ptr<Groups> groups_;  // null: the plan has none
   std::size_t next_group_ = 0;

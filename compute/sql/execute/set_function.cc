@@ -1,8 +1,19 @@
 #include "compute/sql/execute/set_function.h"
 
+#include "compute/sql/value/calendar.h"
+#include "compute/sql/value/interval.h"
+
 namespace namdb::sql {
 
 using Kind = SetFunction::Kind;
+
+namespace {
+
+bool is_series_of_times(const SetFunction::Call& call) {
+  return call.kind == Kind::series && call.args[0]->type.type_class() == TypeClass::time;
+}
+
+}  // namespace
 
 Status SetFunctionRows::begin(const EvalContext& context) {
   arena_.reset();
@@ -12,6 +23,37 @@ Status SetFunctionRows::begin(const EvalContext& context) {
     if (Status status = begin_call(function_.calls[i], context, states_[i]); !status.ok()) return status;
   }
   return {};
+}
+
+Status SetFunctionRows::begin_series(const SetFunction::Call& call, std::span<const Datum> values,
+                                     State& state) {
+  state.next = values[0].integer;
+  state.last = values[1].integer;
+  if (is_series_of_times(call)) {
+    state.interval = values[2].interval();
+    const Int128 step_us = comparable_us(state.interval);
+    // Its sign counts.
+    state.step = step_us > 0 ? 1 : step_us < 0 ? -1 : 0;
+    if (is_infinite_timestamp(state.next) || is_infinite_timestamp(state.last)) {
+      return Status(ErrorCode::invalid_parameter_value, "a series of times cannot begin or end at infinity");
+    }
+  } else if (values.size() > 2) {
+    state.step = values[2].integer;
+  }
+  if (state.step == 0) return Status(ErrorCode::invalid_parameter_value, "step size cannot equal zero");
+  return {};
+}
+
+void SetFunctionRows::advance(const SetFunction::Call& call, State& state) {
+  if (!is_series_of_times(call)) {
+    state.ended = __builtin_add_overflow(state.next, state.step, &state.next);
+    return;
+  }
+  const Result<std::int64_t> next = call.args[0]->type.id == TypeId::timestamptz
+                                        ? add_interval(state.next, state.interval, state.zone)
+                                        : add_interval(state.next, state.interval);
+  state.ended = !next.ok();
+  if (next.ok()) state.next = *next;
 }
 
 Status SetFunctionRows::begin_call(const SetFunction::Call& call, const EvalContext& context, State& state) {
@@ -26,11 +68,10 @@ Status SetFunctionRows::begin_call(const SetFunction::Call& call, const EvalCont
   state.ended = any_null;
   if (any_null) return {};
   if (call.kind == Kind::series) {
-    state.next = values[0].integer;
-    state.last = values[1].integer;
-    if (values.size() > 2) state.step = values[2].integer;
-    if (state.step == 0) return Status(ErrorCode::invalid_parameter_value, "step size cannot equal zero");
-  } else if (call.kind == Kind::subscripts) {
+    state.zone = context.time().zone;
+    return begin_series(call, values, state);
+  }
+  if (call.kind == Kind::subscripts) {
     const TypeId array = call.args[0]->type.id;
     state.next = first_subscript(array);
     state.last = state.next + array_size(array, state.value) - 1;
@@ -65,7 +106,7 @@ bool SetFunctionRows::next_value(const SetFunction::Call& call, State& state, Da
     return false;
   }
   value = Datum::of_integer(state.next);
-  state.ended = __builtin_add_overflow(state.next, state.step, &state.next);
+  advance(call, state);
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/plan/plan.h"
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/interval_parts.h"
 
 namespace namdb::sql {
 
@@ -29,9 +30,13 @@ class SetFunctionRows {
     std::int64_t next = 0;
     std::int64_t last = 0;
     std::int64_t step = 1;
+    Interval interval;           // the step of a series of times
+    absl::TimeZone zone;         // in which it is added
     std::size_t read_bytes = 0;  // of the array
   };
 
+  static Status begin_series(const SetFunction::Call& call, std::span<const Datum> values, State& state);
+  static void advance(const SetFunction::Call& call, State& state);
   Status begin_call(const SetFunction::Call& call, const EvalContext& context, State& state);
   static bool next_value(const SetFunction::Call& call, State& state, Datum& value);
 

@@ -2,6 +2,7 @@
 
 #include <absl/container/flat_hash_set.h>
 
+#include <cmath>
 #include <string_view>
 
 #include "common/layout/key.h"
@@ -26,7 +27,11 @@ bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type
   if (column.type == layout::ColumnType::character)
     return key.add_text(without_trailing_blanks(value.text)).ok();
   if (column.is_string()) return key.add_text(value.text).ok();
-  if (column.type == layout::ColumnType::double_precision) return key.add_real(value.real).ok();
+  if (column.is_real()) {
+    const bool fits = column.type != layout::ColumnType::real || std::isnan(value.real) ||
+                      static_cast<double>(static_cast<float>(value.real)) == value.real;
+    return fits && key.add_real(value.real).ok();
+  }
   std::int64_t number = value.integer;
   if (type.id == TypeId::numeric) {
     const unsigned scale = column.type == layout::ColumnType::numeric ? column.scale : 0;

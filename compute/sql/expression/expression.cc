@@ -94,10 +94,12 @@ bool is_row_independent(const Expr& expr) {
 }
 
 bool is_constant(const Expr& expr) {
-  // Functions may depend on the session, and casts on the catalog; the few that do not are not folded either.
+  // Functions may depend on the session, and casts on the session or the catalog; the few that do not are not
+  // folded either.
   return all_of_tree(expr, [](const Expr& e) {
-    const bool reads_catalog = e.kind == ExprKind::cast && needs_catalog(e.args[0]->type.id, e.type.id);
-    return !reads_catalog && e.kind != ExprKind::column && e.kind != ExprKind::aggregate &&
+    const bool depends = e.kind == ExprKind::cast && (needs_catalog(e.args[0]->type.id, e.type.id) ||
+                                                      needs_time_zone(e.args[0]->type.id, e.type.id));
+    return !depends && e.kind != ExprKind::column && e.kind != ExprKind::aggregate &&
            e.kind != ExprKind::parameter && e.kind != ExprKind::outer && e.kind != ExprKind::function &&
            e.subquery == nullptr;
   });
@@ -113,6 +115,7 @@ void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena,
   const layout::Column& definition = row.schema().columns()[column];
   switch (definition.type) {
     case layout::ColumnType::double_precision:
+    case layout::ColumnType::real:
       out.real = row.real(column);
       break;
     case layout::ColumnType::numeric:
@@ -122,12 +125,12 @@ void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena,
     case layout::ColumnType::character:
       out.text = blank_padded(row.text(column), definition.length_bytes, arena);
       break;
-    case layout::ColumnType::varchar:
-    case layout::ColumnType::text:
-      out.text = row.text(column);
-      break;
     default:
-      out.integer = row.integer(column);
+      if (definition.is_string()) {
+        out.text = row.text(column);
+      } else {
+        out.integer = row.integer(column);
+      }
       break;
   }
 }

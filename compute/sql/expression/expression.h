@@ -15,6 +15,7 @@
 #include "common/layout/row.h"
 #include "compute/sql/expression/work.h"
 #include "compute/sql/value/datum.h"
+#include "compute/sql/value/time_zone.h"
 #include "compute/sql/value/types.h"
 
 namespace namdb::sql {
@@ -33,14 +34,23 @@ struct SessionFacts {
   std::int32_t process_id = 0;
   std::int64_t now_us = 0;  // start of the transaction, µs since 2000-01-01
   std::uint32_t memory_servers = 1;
-  std::int64_t statement_us = 0;             // start of the statement
-  const WallClock* wall_clock_us = nullptr;  // the present; null: 0
-  SessionDirectory* sessions = nullptr;      // of the compute server; may be null
+  std::int64_t statement_us = 0;              // start of the statement
+  const WallClock* wall_clock_us = nullptr;   // the present; null: 0
+  SessionDirectory* sessions = nullptr;       // of the compute server; may be null
+  const absl::TimeZone* time_zone = nullptr;  // as it is set now; null: UTC
+
+  absl::TimeZone zone() const { return time_zone == nullptr ? absl::UTCTimeZone() : *time_zone; }
+  TimeContext time() const { return {now_us, zone()}; }
 
   std::int64_t present_us() const {
     return wall_clock_us != nullptr && *wall_clock_us ? (*wall_clock_us)() : 0;
   }
 };
+
+// Of a session, or of none.
+inline TimeContext time_of(const SessionFacts* facts) {
+  return facts == nullptr ? TimeContext() : facts->time();
+}
 
 struct EvalContext {
   std::span<const Datum> parameters;
@@ -54,6 +64,8 @@ struct EvalContext {
   Work* work = nullptr;
   const SessionFacts* facts = nullptr;
   Random* random = nullptr;
+
+  TimeContext time() const { return time_of(facts); }
 };
 
 enum class ExprKind : std::uint8_t {

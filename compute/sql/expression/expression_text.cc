@@ -37,6 +37,10 @@ std::string_view operator_text(char op) {
   }
 }
 
+bool is_operator(const Function& function) {
+  return std::string_view("+-*/").find(function.name) != std::string_view::npos;
+}
+
 class Writer {
  public:
   explicit Writer(std::span<const std::string> names) : names_(names) {}
@@ -109,7 +113,9 @@ class Writer {
         text_ += "ARRAY(subquery)";
         return;
       case ExprKind::function:
-        return call(expr.function->name, expr);
+        if (!is_operator(*expr.function)) return call(expr.function->name, expr);
+        if (expr.args.size() == 1) return around("(" + std::string(expr.function->name) + " ", expr, ")");
+        return joined(expr, expr.function->name);
       case ExprKind::aggregate:
         text_ += "aggregate";
         return;

@@ -1,5 +1,6 @@
-// The tables of scalar functions: functions of numbers, of strings, of the session and server, of arrays, and
-// of the catalog.
+// The tables of scalar functions: functions of numbers, of strings, of bytes, of times, of the session and
+// server, of arrays, and of the catalog. Operators of times and intervals have a table, too: their names are
+// theirs.
 #pragma once
 
 #include <span>
@@ -11,6 +12,9 @@ namespace namdb::sql {
 
 std::span<const Function> numeric_functions();
 std::span<const Function> text_functions();
+std::span<const Function> bytes_functions();
+std::span<const Function> time_functions();
+std::span<const Function> time_operators();
 std::span<const Function> session_functions();
 std::span<const Function> array_functions();
 std::span<const Function> catalog_functions();

@@ -22,11 +22,19 @@ std::string_view canonical(std::string_view name) {
 std::vector<const Function*> functions_named(std::string_view name) {
   const std::string_view wanted = canonical(name);
   std::vector<const Function*> found;
-  for (const auto table :
-       {numeric_functions(), text_functions(), session_functions(), array_functions(), catalog_functions()}) {
+  for (const auto table : {numeric_functions(), text_functions(), bytes_functions(), time_functions(),
+                           session_functions(), array_functions(), catalog_functions()}) {
     for (const Function& function : table) {
       if (function.name == wanted) found.push_back(&function);
     }
+  }
+  return found;
+}
+
+std::vector<const Function*> operators_named(std::string_view name) {
+  std::vector<const Function*> found;
+  for (const Function& function : time_operators()) {
+    if (function.name == name) found.push_back(&function);
   }
   return found;
 }

@@ -11,6 +11,7 @@
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/cast.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/interval.h"
 
 namespace namdb::sql {
 namespace {
@@ -55,7 +56,7 @@ Status integer_arithmetic(char op, TypeId type, std::int64_t a, std::int64_t b, 
   return {};
 }
 
-Status real_arithmetic(char op, double a, double b, Datum& out) {
+Status real_arithmetic(char op, TypeId type, double a, double b, Datum& out) {
   double result = 0;
   switch (op) {
     case '+':
@@ -72,6 +73,7 @@ Status real_arithmetic(char op, double a, double b, Datum& out) {
       result = a / b;
       break;
   }
+  if (type == TypeId::float4) result = static_cast<double>(static_cast<float>(result));
   if (std::isinf(result) && !std::isinf(a) && !std::isinf(b))
     return Status(ErrorCode::numeric_out_of_range, "value out of range: overflow");
   if (result == 0 && ((op == '*' && a != 0 && b != 0) || (op == '/' && a != 0 && !std::isinf(b))))
@@ -104,7 +106,7 @@ Status arithmetic(const Expr& expr, const EvalContext& context, Datum& out) {
     case TypeClass::integer:
       return integer_arithmetic(expr.op, expr.type.id, left.integer, right.integer, out);
     case TypeClass::real:
-      return real_arithmetic(expr.op, left.real, right.real, out);
+      return real_arithmetic(expr.op, expr.type.id, left.real, right.real, out);
     default:
       return decimal_arithmetic(expr.op, left.decimal(), right.decimal(), out);
   }
@@ -305,8 +307,7 @@ Status cast(const Expr& expr, const EvalContext& context, Datum& out) {
     if (!has_catalog(context)) return context.work->wait_for_catalog();
     return cast_to_catalog_object(in, from, expr.type.id, *context.state->catalog, *context.arena, out);
   }
-  const std::int64_t now_us = context.facts == nullptr ? 0 : context.facts->now_us;
-  Status status = cast_value(in, from, expr.type, expr.explicit_cast, now_us, *context.arena, out);
+  Status status = cast_value(in, from, expr.type, expr.explicit_cast, context.time(), *context.arena, out);
   context.work->charge_bytes(out.text.size());  // char(n) may have far more blanks than it was given
   return status;
 }
@@ -340,7 +341,13 @@ int compare_values(TypeId type, const Datum& left, const Datum& right) {
       if (left_nan || right_nan) return static_cast<int>(left_nan) - static_cast<int>(right_nan);
       return left.real < right.real ? -1 : left.real > right.real ? 1 : 0;
     }
+    case TypeClass::interval: {
+      const Int128 a = comparable_us(left.interval());
+      const Int128 b = comparable_us(right.interval());
+      return a < b ? -1 : a > b ? 1 : 0;
+    }
     case TypeClass::string:
+    case TypeClass::bytes:
     case TypeClass::unknown: {
       const bool padded = type == TypeId::bpchar;
       const int order = (padded ? without_trailing_blanks(left.text) : left.text)

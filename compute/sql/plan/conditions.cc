@@ -81,6 +81,15 @@ std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns&
     const Expr& left = without_cast(*condition.args[0]);
     if (is_column(left, table, column) && decides_place(table, left, *condition.args[1]))
       return {condition.args[1].get()};
+  } else if (condition.kind == ExprKind::logical_or) {
+    // column = 1 OR column IN (2, 3)
+    std::vector<const Expr*> values;
+    for (const ExprPtr& either : condition.args) {
+      const std::vector<const Expr*> more = equal_values(*either, table, column);
+      if (more.empty() || more[0]->type.is_array()) return {};
+      values.insert(values.end(), more.begin(), more.end());
+    }
+    return values;
   } else if (condition.kind == ExprKind::in_list) {
     const Expr& left = without_cast(*condition.args[0]);
     if (!is_column(left, table, column)) return {};
@@ -119,6 +128,32 @@ std::optional<Bound> bound_of(const Expr& condition, const TableColumns& table, 
       return Bound{&right, inclusive, greater == (side == 0)};
   }
   return std::nullopt;
+}
+
+std::vector<ValueRange> ranges_of(const Expr& condition, const TableColumns& table, std::uint32_t column) {
+  if (condition.kind == ExprKind::logical_or) {
+    std::vector<ValueRange> ranges;
+    for (const ExprPtr& either : condition.args) {
+      const std::vector<ValueRange> more = ranges_of(*either, table, column);
+      if (more.empty()) return {};
+      ranges.insert(ranges.end(), more.begin(), more.end());
+    }
+    return ranges;
+  }
+  ValueRange range;
+  for (const Expr* part : conjuncts(condition)) {
+    if (const std::optional<Bound> bound = bound_of(*part, table, column)) {
+      std::optional<Bound>& side = bound->is_low ? range.low : range.high;
+      if (!side) side = bound;
+      continue;
+    }
+    const std::vector<const Expr*> values = equal_values(*part, table, column);
+    if (values.size() != 1 || is_list(values) || range.low || range.high) continue;
+    range.low = Bound{values[0], true, true};
+    range.high = Bound{values[0], true, false};
+  }
+  if (!range.low && !range.high) return {};
+  return {range};
 }
 
 }  // namespace namdb::sql

@@ -28,8 +28,9 @@ std::vector<ExprPtr> take_conjuncts(ExprPtr filter);
 // All of them, connected by AND; null: there are none.
 ExprPtr join_conjuncts(std::vector<ExprPtr> conditions);
 
-// The values that the condition leaves to the column: one of `column = value`, several of `column IN (...)`,
-// and the array of `column = ANY (array)`, whose elements they are; empty when it is another condition.
+// The values that the condition leaves to the column: one of `column = value`, several of
+// `column IN (...)` and of several equations that OR connects, and the array of `column = ANY (array)`, whose
+// elements they are; empty when it is another condition.
 std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns& table, std::uint32_t column);
 
 // Whether they may be several values: there are several expressions, or one is an array.
@@ -47,5 +48,14 @@ struct Bound {
   bool is_low = false;
 };
 std::optional<Bound> bound_of(const Expr& condition, const TableColumns& table, std::uint32_t column);
+
+// The values between two bounds, of which one may be missing.
+struct ValueRange {
+  std::optional<Bound> low;
+  std::optional<Bound> high;
+};
+// The ranges in which the condition's values of the column are: one, or several that OR connects. They may
+// overlap. Empty: the condition restricts the column to none.
+std::vector<ValueRange> ranges_of(const Expr& condition, const TableColumns& table, std::uint32_t column);
 
 }  // namespace namdb::sql

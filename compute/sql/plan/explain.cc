@@ -11,7 +11,7 @@ namespace namdb::sql {
 namespace {
 
 std::string key_line(const Source& source, const std::string& name) {
-  std::string line = "Key Read on " + name + " using " + source.table->name + "_pkey (";
+  std::string line = "Key Read on " + name + " using " + source.table->primary_key_name() + " (";
   const layout::Schema& schema = source.table->schema;
   for (std::size_t i = 0; i < schema.key().size(); ++i)
     line += (i == 0 ? "" : ", ") + schema.columns()[schema.key()[i]].name;

@@ -10,8 +10,8 @@ namespace {
 struct Candidate {
   storage::IndexRef index;
   std::vector<std::vector<const Expr*>> equal;  // a null pointer: NULL
-  std::optional<Bound> low;
-  std::optional<Bound> high;
+  std::vector<ValueRange> ranges;
+  bool ranges_say_all = true;  // of the conditions that they come from
   std::vector<const Expr*> conditions;
   bool gives_order = false;
   bool descending = false;
@@ -39,15 +39,31 @@ Equality equality_of(const Conditions& conditions, std::uint32_t column) {
   return best;
 }
 
-void find_bounds(Candidate& candidate, const Conditions& conditions, std::uint32_t column) {
+// One range of conditions that AND connects, or else those of one condition with OR.
+void find_ranges(Candidate& candidate, const Conditions& conditions, std::uint32_t column) {
+  ValueRange range;
   for (const Expr* condition : conditions.all) {
     const std::optional<Bound> bound = bound_of(*condition, conditions.columns, column);
     if (!bound) continue;
-    std::optional<Bound>& side = bound->is_low ? candidate.low : candidate.high;
+    std::optional<Bound>& side = bound->is_low ? range.low : range.high;
     if (side) continue;
     side = bound;
     candidate.conditions.push_back(condition);
     ++candidate.score;
+  }
+  if (range.low || range.high) {
+    candidate.ranges.push_back(range);
+    ++candidate.score;
+    return;
+  }
+  for (const Expr* condition : conditions.all) {
+    if (condition->kind != ExprKind::logical_or) continue;
+    candidate.ranges = ranges_of(*condition, conditions.columns, column);
+    if (candidate.ranges.empty()) continue;
+    candidate.conditions.push_back(condition);
+    candidate.ranges_say_all = false;
+    candidate.score += 2;
+    return;
   }
 }
 
@@ -91,8 +107,7 @@ Candidate consider(const storage::IndexRef& index, const Conditions& conditions,
     const bool is_null = !equality.values.empty() && equality.values.front() == nullptr;
     if (index->hash && (equality.values.empty() || (has_several && has_list) || is_null)) return {};
     if (equality.values.empty() || (has_several && has_list)) {
-      find_bounds(candidate, conditions, part.column);
-      candidate.score += candidate.low || candidate.high ? 1 : 0;
+      find_ranges(candidate, conditions, part.column);
       break;
     }
     has_list = has_list || has_several;
@@ -137,17 +152,16 @@ bool find_index_path(Source& source, std::span<const Expr* const> conditions, co
     std::vector<ExprPtr>& copies = path->equal.emplace_back();
     for (const Expr* value : values) copies.push_back(clone_or_null(value));
   }
-  if (best.low) {
-    path->low = clone(*best.low->value);
-    path->low_inclusive = best.low->inclusive;
-  }
-  if (best.high) {
-    path->high = clone(*best.high->value);
-    path->high_inclusive = best.high->inclusive;
+  for (const ValueRange& found : best.ranges) {
+    IndexPath::Range& range = path->ranges.emplace_back();
+    if (found.low) range.low = clone(*found.low->value);
+    if (found.high) range.high = clone(*found.high->value);
+    range.low_inclusive = found.low && found.low->inclusive;
+    range.high_inclusive = found.high && found.high->inclusive;
   }
   path->descending = best.descending && best.gives_order;
   for (const Expr* condition : best.conditions) path->conditions.push_back(clone(*condition));
-  path->has_other_conditions = best.conditions.size() < conditions.size();
+  path->has_other_conditions = best.conditions.size() < conditions.size() || !best.ranges_say_all;
   source.index_path = std::move(path);
   return best.gives_order;
 }

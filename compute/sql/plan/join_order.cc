@@ -20,8 +20,10 @@ bool any_has_column(const std::vector<std::vector<ExprPtr>>& lists) {
 }
 
 bool depends_on_row(const IndexPath& path) {
-  return any_has_column(path.equal) || (path.low != nullptr && contains_column(*path.low)) ||
-         (path.high != nullptr && contains_column(*path.high));
+  const auto has_column = [](const ExprPtr& expr) { return expr != nullptr && contains_column(*expr); };
+  return any_has_column(path.equal) || std::ranges::any_of(path.ranges, [&](const IndexPath::Range& range) {
+           return has_column(range.low) || has_column(range.high);
+         });
 }
 
 // The two sides of a condition that is an equality between rows: of the tables before, and of the table.
@@ -219,10 +221,7 @@ void for_each_expression(SelectPlan& select, const std::function<void(Expr&)>& v
     one(joined.source.filter);
     if (joined.source.function != nullptr) joined.source.function->for_each_expression(one);
     if (const IndexPath* const path = joined.source.index_path.get()) {
-      std::ranges::for_each(path->equal, list);
-      one(path->low);
-      one(path->high);
-      list(path->conditions);
+      path->for_each_expression(one);
     }
     list(joined.outer_keys);
     list(joined.hash_keys);

@@ -13,6 +13,7 @@
 #include "compute/api/engine.h"
 #include "compute/api/table.h"
 #include "compute/procedure/registry.h"
+#include "compute/sql/copy/copy_options.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/system/memory_budget.h"
 
@@ -31,14 +32,30 @@ struct IndexPath {
   // For each of the first columns of the index's keys the values that it may have: one, or several for one of
   // the columns. A null pointer means NULL.
   std::vector<std::vector<ExprPtr>> equal;
-  // Bounds of the column behind them; null: unbounded.
-  ExprPtr low;
-  ExprPtr high;
-  bool low_inclusive = false;
-  bool high_inclusive = false;
+  // The ranges of the column behind them, which may overlap; none: it has any value.
+  struct Range {
+    ExprPtr low;  // null: unbounded
+    ExprPtr high;
+    bool low_inclusive = false;
+    bool high_inclusive = false;
+  };
+  std::vector<Range> ranges;
   bool descending = false;
   std::vector<ExprPtr> conditions;    // what all of that says
   bool has_other_conditions = false;  // the filter has conditions beyond these
+
+  // Calls `visit` with each of its expressions.
+  template <typename Visit>
+  void for_each_expression(Visit&& visit) const {
+    for (const std::vector<ExprPtr>& values : equal) {
+      for (const ExprPtr& value : values) visit(value);
+    }
+    for (const Range& range : ranges) {
+      visit(range.low);
+      visit(range.high);
+    }
+    for (const ExprPtr& condition : conditions) visit(condition);
+  }
 };
 
 struct DerivedTable;
@@ -165,6 +182,8 @@ struct SelectPlan {
   bool grouped = false;
   std::vector<ExprPtr> groups;
   std::vector<Aggregate> aggregates;
+  // The one aggregate is the first value that is not NULL: the rows come in the order of its values.
+  bool first_value_decides = false;
   ExprPtr having;  // null: every group
   std::vector<ExprPtr> targets;
   bool distinct = false;         // equal rows are given once
@@ -241,6 +260,28 @@ struct UpdatePlan {
 struct DeletePlan {
   Source source;
   std::vector<ExprPtr> returning;
+};
+
+// The deletion of all rows of some tables.
+struct TruncatePlan {
+  std::vector<DeletePlan> tables;
+  bool restarts_sequences = false;  // of their columns
+};
+
+// COPY table FROM STDIN: the insert's one row of expressions reads the fields of a row of the data, of which
+// each has one of `types`.
+struct CopyFromPlan {
+  InsertPlan insert;
+  std::vector<std::uint32_t> columns;  // the table's, in the order of the fields
+  std::vector<Type> types;
+  CopyOptions options;
+};
+
+// COPY ... TO STDOUT.
+struct CopyToPlan {
+  std::unique_ptr<SelectPlan> query;
+  std::vector<ResultColumn> columns;
+  CopyOptions options;
 };
 
 struct CallPlan {
@@ -334,10 +375,10 @@ struct ExplainPlan {
 };
 
 struct Plan {
-  using Body =
-      std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, CallPlan, CreateTablePlan,
-                   DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan,
-                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan>;
+  using Body = std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, TruncatePlan,
+                            CopyFromPlan, CopyToPlan, CallPlan, CreateTablePlan, DropTablePlan,
+                            CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan, ShowPlan,
+                            DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -357,7 +398,8 @@ struct Plan {
   }
   // Runs inside a transaction of the engine.
   bool is_transactional() const {
-    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() || as<CallPlan>();
+    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() ||
+           as<TruncatePlan>() || as<CopyFromPlan>() || as<CopyToPlan>() || as<CallPlan>();
   }
 };
 

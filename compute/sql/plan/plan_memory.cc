@@ -82,8 +82,10 @@ std::size_t bytes_of(const Source& source) {
     source.function->for_each_expression([&bytes](const ExprPtr& argument) { bytes += bytes_of(argument); });
   }
   if (const IndexPath* path = source.index_path.get()) {
-    bytes += sizeof(IndexPath) + kAllocation_bytes + bytes_of_lists(path->equal) + bytes_of(path->low) +
-             bytes_of(path->high) + bytes_of_list(path->conditions);
+    bytes += sizeof(IndexPath) + kAllocation_bytes +
+             path->equal.size() * (sizeof(path->equal[0]) + kAllocation_bytes) +
+             path->ranges.size() * sizeof(IndexPath::Range);
+    path->for_each_expression([&bytes](const ExprPtr& part) { bytes += sizeof(part) + bytes_of(part); });
   }
   return bytes;
 }
@@ -116,11 +118,23 @@ std::size_t body_bytes(const InsertPlan& plan) {
   }
   return bytes;
 }
-std::size_t body_bytes(const UpdatePlan& plan) {
-  return bytes_of(plan.source) + bytes_of_list(plan.assignments) + bytes_of_list(plan.returning);
-}
 std::size_t body_bytes(const DeletePlan& plan) {
   return bytes_of(plan.source) + bytes_of_list(plan.returning);
+}
+std::size_t body_bytes(const TruncatePlan& plan) {
+  std::size_t bytes = 0;
+  for (const DeletePlan& table : plan.tables) bytes += sizeof(DeletePlan) + body_bytes(table);
+  return bytes;
+}
+std::size_t body_bytes(const CopyFromPlan& plan) {
+  return body_bytes(plan.insert) + plan.columns.capacity() * sizeof(std::uint32_t) +
+         bytes_of_list(plan.types);
+}
+std::size_t body_bytes(const CopyToPlan& plan) {
+  return sizeof(SelectPlan) + kAllocation_bytes + body_bytes(*plan.query) + bytes_of_list(plan.columns);
+}
+std::size_t body_bytes(const UpdatePlan& plan) {
+  return bytes_of(plan.source) + bytes_of_list(plan.assignments) + bytes_of_list(plan.returning);
 }
 std::size_t body_bytes(const CallPlan& plan) {
   return bytes_of_list(plan.tables) + bytes_of_list(plan.arguments);

@@ -27,7 +27,8 @@ bool needs_transaction(const Plan& plan) {
 
 bool writes(const Plan& plan) {
   return plan.as<InsertPlan>() != nullptr || plan.as<UpdatePlan>() != nullptr ||
-         plan.as<DeletePlan>() != nullptr;
+         plan.as<DeletePlan>() != nullptr || plan.as<CopyFromPlan>() != nullptr ||
+         plan.as<TruncatePlan>() != nullptr;
 }
 
 Status read_only_error(std::string_view tag) {
@@ -39,7 +40,8 @@ Status read_only_error(std::string_view tag) {
 void set_completion(const Plan& plan, std::uint64_t rows, Completion& completion) {
   completion.tag = plan.tag;
   completion.rows = rows;
-  completion.counts_rows = plan.as<SelectPlan>() || writes(plan);
+  completion.counts_rows =
+      plan.as<SelectPlan>() || plan.as<CopyToPlan>() || (writes(plan) && plan.as<TruncatePlan>() == nullptr);
 }
 
 }  // namespace
@@ -59,6 +61,7 @@ Session::Session(Environment& environment, std::string user, std::string databas
       settings_(environment.engine.serializable(), environment.engine.flushed()),
       interrupt_(environment.engine.executor(), canceled),
       txn_session_(environment.engine.open_session()) {
+  facts_.time_zone = &settings_.zone();
   settings_.initialize("session_authorization", facts_.user);
   const auto beside = engine_.placement().beside;
   settings_.initialize("namdb.beside_memory_server", beside ? std::to_string(*beside) : "");
@@ -216,6 +219,9 @@ Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::
   if (const auto* update = plan.as<UpdatePlan>()) return run_update(run, *update);
   if (const auto* insert = plan.as<InsertPlan>()) return run_insert(run, *insert);
   if (const auto* deletion = plan.as<DeletePlan>()) return run_delete(run, *deletion);
+  if (const auto* truncate = plan.as<TruncatePlan>()) return run_truncate(run, *truncate);
+  if (const auto* copy = plan.as<CopyFromPlan>()) return run_copy_from(run, *copy);
+  if (const auto* copy = plan.as<CopyToPlan>()) return run_copy_to(run, *copy);
   if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*plan.as<SelectPlan>());
   return portal.cursor->fetch(run, max_rows);
 }
@@ -317,7 +323,7 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
   Status status;
   if (max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {
     portal.buffered = std::make_unique<RowBuffer>(sink);
-    portal.buffered->begin_rows(plan->columns);
+    portal.buffered->begin_rows(plan->columns, facts_.zone());
     status = co_await execute_all(portal, *portal.buffered, 0, autocommit, portal.buffered_completion);
     if (status.ok()) send_buffered(portal, sink, max_rows, completion);
   } else {
@@ -331,7 +337,7 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
 Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                   Completion& completion) {
   const Plan& plan = *portal.plan;
-  if (!plan.columns.empty()) sink.begin_rows(plan.columns);
+  if (!plan.columns.empty()) sink.begin_rows(plan.columns, facts_.zone());
   if (!plan.is_transactional()) co_return co_await run_command(plan, portal, sink, completion);
   const bool call = plan.as<CallPlan>() != nullptr;
   if (call && state_ == State::implicit) {
@@ -347,7 +353,7 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
 
 void Session::send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                             Completion& completion) {
-  sink.begin_rows(portal.plan->columns);
+  sink.begin_rows(portal.plan->columns, facts_.zone());
   auto& rows = portal.buffered->rows();
   std::uint64_t given = 0;
   while (!rows.empty() && (max_rows == 0 || given < max_rows)) {

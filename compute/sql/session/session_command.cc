@@ -12,7 +12,7 @@ namespace {
 // Counts rows and drops them, and drops messages.
 class CountingSink final : public ResultSink {
  public:
-  void begin_rows(std::span<const ResultColumn>) override {}
+  void begin_rows(std::span<const ResultColumn>, const absl::TimeZone&) override {}
   void add_row(std::span<const Datum>) override {}
   void notice(std::string_view, std::string_view, std::string_view) override {}
   void setting_changed(std::string_view, std::string_view) override {}

@@ -125,8 +125,9 @@ Result<std::shared_ptr<const Plan>> Session::account_plan(Plan plan) const {
 }
 
 Task<Status> Session::plan_text(PreparedStatement& prepared) {
-  // Tables that the block drops are not there for it.
-  PlanCache* const plans = dropped_in_block_.empty() ? environment_.plans : nullptr;
+  // Tables that the block drops are not there for it. Constants depend on the time zone.
+  const bool shares = dropped_in_block_.empty() && facts_.zone() == absl::UTCTimeZone();
+  PlanCache* const plans = shares ? environment_.plans : nullptr;
   if (plans != nullptr) {
     std::shared_ptr<const Plan> shared = plans->find(prepared.text, prepared.declared_oids);
     if (shared != nullptr && current(*shared)) {

@@ -113,10 +113,9 @@ Status Session::bind(const BindRequest& request) {
     portal->storage += *request.parameters[i];
     const std::string_view value(portal->storage.data() + begin, portal->storage.size() - begin);
     const TypeId type = plan.parameters[i].id;
-    const Oid declared = i < prepared->declared_oids.size() ? prepared->declared_oids[i] : 0;
     Datum& parameter = portal->parameters[i];
-    status = *format == 0 ? parse_text(value, type, facts_.now_us, portal->arrays, parameter)
-                          : parse_binary(value, type, declared, portal->arrays, parameter);
+    status = *format == 0 ? parse_text(value, type, facts_.time(), portal->arrays, parameter)
+                          : parse_binary(value, type, portal->arrays, parameter);
   }
   if (const std::size_t array_bytes = portal->arrays.allocated_bytes();
       status.ok() && array_bytes > kShortParameters_bytes) {

@@ -6,6 +6,7 @@
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/row_id.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -29,7 +30,7 @@ std::string shown_value(const layout::RowView& row, std::uint32_t column) {
 
 std::string shown_row(const layout::RowView& row) {
   std::string shown;
-  for (std::uint32_t column = 0; column < row.schema().columns().size(); ++column) {
+  for (std::uint32_t column = 0; column < shown_columns(row.schema()).size(); ++column) {
     if (column > 0) shown += ", ";
     std::string value = shown_value(row, column);
     if (value.size() > kMaxShownValue_bytes) {

@@ -18,6 +18,7 @@ struct ErrorFields {
   std::string table;
   std::string column;
   std::string constraint;
+  std::string context;         // where in the data of COPY
   std::uint32_t position = 0;  // in the statement's text, in characters from 1; 0: nowhere
 };
 

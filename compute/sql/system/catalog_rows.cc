@@ -8,6 +8,7 @@
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -28,6 +29,8 @@ char alignment_of(TypeId type) {
       return 's';
     case 8:
       return 'd';
+    case 16:
+      return type == TypeId::uuid ? 'c' : 'd';
     default:
       return 'i';
   }
@@ -46,7 +49,12 @@ char category_of(TypeId type) {
     case TypeClass::string:
       return type == TypeId::json ? 'U' : 'S';
     case TypeClass::time:
+    case TypeClass::time_of_day:
       return 'D';
+    case TypeClass::interval:
+      return 'T';
+    case TypeClass::bytes:
+      return 'U';
     case TypeClass::array:
       return 'A';
     default:
@@ -87,16 +95,15 @@ void add_schemas(CatalogRowWriter& rows, const VirtualTableInput&) {
 std::int64_t column_count(const CatalogRelation& relation) {
   if (relation.system != nullptr) return static_cast<std::int64_t>(relation.system->columns.size());
   if (relation.kind == 'i') return static_cast<std::int64_t>(Catalog::columns_of(relation).size());
-  return relation.kind == 'S' ? 3 : static_cast<std::int64_t>(relation.table->schema.columns().size());
+  return relation.kind == 'S' ? 3 : static_cast<std::int64_t>(shown_columns(relation.table->schema).size());
 }
 
 void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& relation : input.catalog->relations()) {
-    const bool hash = relation.is_primary_key() || (relation.kind == 'i' && relation.index->hash);
-    const Oid method = relation.kind == 'r'   ? kHeapMethodOid
-                       : relation.kind != 'i' ? 0
-                       : hash                 ? kHashMethodOid
-                                              : kBtreeMethodOid;
+    const Oid method = relation.kind == 'r'       ? kHeapMethodOid
+                       : relation.kind != 'i'     ? 0
+                       : relation.is_hash_index() ? kHashMethodOid
+                                                  : kBtreeMethodOid;
     rows.add()
         .number("oid", relation.oid)
         .text("relname", relation.name)
@@ -169,7 +176,7 @@ void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
         add_column(rows, relation.oid, ++number, {column.name, column_type(column)});
       }
     } else {
-      for (const layout::Column& column : relation.table->schema.columns())
+      for (const layout::Column& column : shown_columns(relation.table->schema))
         add_column(rows, relation.oid, ++number, shown(column));
     }
   }
@@ -178,7 +185,7 @@ void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
 void add_defaults(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& relation : input.catalog->relations()) {
     if (!relation.is_table()) continue;
-    const std::vector<layout::Column>& columns = relation.table->schema.columns();
+    const std::span<const layout::Column> columns = shown_columns(relation.table->schema);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (!shown(columns[i]).has_default) continue;
       rows.add()
@@ -215,7 +222,7 @@ void add_indexes(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .number("indrelid", Catalog::table_oid(index))
         .number("indnatts", count)
         .number("indnkeyatts", count)
-        .flag("indisunique", index.index == nullptr || index.index->unique)
+        .flag("indisunique", index.is_unique_index())
         .flag("indisprimary", index.is_primary_key())
         .flag("indimmediate", true)
         .flag("indisvalid", ready)

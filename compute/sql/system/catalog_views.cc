@@ -8,6 +8,7 @@
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/system/catalog_rows.h"
 #include "compute/sql/system/setting_definition.h"
+#include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -142,6 +143,8 @@ NumberFacts number_facts(const Type& type) {
       return {32, 0};
     case TypeId::int8:
       return {64, 0};
+    case TypeId::float4:
+      return {24, std::nullopt};
     case TypeId::float8:
       return {53, std::nullopt};
     case TypeId::numeric:
@@ -177,7 +180,8 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
   row.set("numeric_precision", number_or_null(number.precision));
   row.set("numeric_precision_radix", number.precision ? Datum::of_integer(number.radix) : Datum());
   row.set("numeric_scale", number_or_null(number.scale));
-  if (type.type_class() == TypeClass::time) row.number("datetime_precision", 6);
+  if (type.type_class() == TypeClass::time || type.type_class() == TypeClass::time_of_day)
+    row.number("datetime_precision", type.id == TypeId::date ? 0 : 6);
   row.text("udt_catalog", input.facts->database)
       .text("udt_schema", kCatalogSchema)
       .text("udt_name", internal_type_name(type.id))
@@ -198,7 +202,7 @@ void add_information_columns(CatalogRowWriter& rows, const VirtualTableInput& in
   for (const CatalogRelation& relation : input.catalog->relations()) {
     if (!relation.is_table()) continue;
     std::int64_t position = 0;
-    for (const layout::Column& column : relation.table->schema.columns())
+    for (const layout::Column& column : shown_columns(relation.table->schema))
       add_information_column(rows.add(), input, relation, ++position, column);
   }
 }

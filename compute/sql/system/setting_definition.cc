@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compute/sql/expression/server_version.h"
+#include "compute/sql/value/time_zone.h"
 
 namespace namdb::sql {
 namespace {
@@ -37,8 +38,8 @@ constexpr std::array kDefinitions = {
                       "Sessions whose transaction block waits longer for its client are ended."},
     SettingDefinition{"in_hot_standby", "off", SettingKind::fixed, SettingReport::changes},
     SettingDefinition{"integer_datetimes", "on", SettingKind::fixed, SettingReport::changes},
-    SettingDefinition{"IntervalStyle", "postgres", SettingKind::choice, SettingReport::changes, "",
-                      kIntervalStyles},
+    SettingDefinition{"IntervalStyle", "postgres", SettingKind::choice, SettingReport::changes,
+                      "The one style is postgres.", kIntervalStyles},
     SettingDefinition{"is_superuser", "off", SettingKind::fixed, SettingReport::changes},
     SettingDefinition{"lock_timeout", "10s", SettingKind::duration, SettingReport::never,
                       "Statements that wait longer for what others hold are canceled."},
@@ -63,8 +64,8 @@ constexpr std::array kDefinitions = {
     SettingDefinition{"synchronous_commit", "on", SettingKind::choice, SettingReport::never,
                       "off: as namdb.durability = memory; all other values: what the database gives.",
                       kCommitModes},
-    SettingDefinition{"TimeZone", "UTC", SettingKind::text, SettingReport::changes,
-                      "Remembered; times are shown and read in UTC."},
+    SettingDefinition{"TimeZone", "UTC", SettingKind::time_zone, SettingReport::changes,
+                      "Time zone in which timestamptz is shown, and read where no other is given."},
     SettingDefinition{"transaction_isolation", "repeatable read", SettingKind::isolation},
     SettingDefinition{"transaction_read_only", "off", SettingKind::boolean},
     SettingDefinition{"transaction_timeout", "0", SettingKind::duration, SettingReport::never,
@@ -193,10 +194,18 @@ Status normalize(const SettingDefinition& definition, std::string_view value, st
       out = lower(value);
       if (out.empty() || definition.choices.find(" " + out + " ") == std::string_view::npos)
         return invalid_value(definition, value);
+      if (definition.name == "IntervalStyle" && out != "postgres")
+        return Status(ErrorCode::feature_not_supported, "IntervalStyle other than postgres is not supported");
       if (definition.choices.find(" on ") != std::string_view::npos) {
         if (const std::optional<bool> on = parse_switch(value)) out = *on ? "on" : "off";
       }
       return {};
+    case SettingKind::time_zone: {
+      const std::optional<absl::TimeZone> zone = find_time_zone(value);
+      if (!zone) return invalid_value(definition, value);
+      out = zone_name(*zone, value);
+      return {};
+    }
     case SettingKind::duration: {
       const std::optional<std::uint64_t> duration_ms = parse_duration_ms(value);
       if (!duration_ms) {

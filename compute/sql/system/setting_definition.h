@@ -19,6 +19,7 @@ enum class SettingKind : std::uint8_t {
   isolation,   // an isolation level
   encoding,    // UTF8 only
   date_style,  // ISO only
+  time_zone,   // a zone's name, or hours east of UTC
   choice,      // one of the words that the definition lists
   fixed,       // cannot be changed
   always_on,   // may be set to on

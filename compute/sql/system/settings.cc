@@ -2,6 +2,7 @@
 
 #include "common/base/clock.h"
 #include "compute/sql/system/setting_definition.h"
+#include "compute/sql/value/time_zone.h"
 
 namespace namdb::sql {
 namespace {
@@ -189,6 +190,7 @@ void Settings::apply() {
   lock_timeout_ns_ = duration_ns("lock_timeout");
   transaction_timeout_ns_ = duration_ns("transaction_timeout");
   idle_timeout_ns_ = duration_ns("idle_in_transaction_session_timeout");
+  zone_ = find_time_zone(values_["TimeZone"]).value_or(absl::UTCTimeZone());
   default_read_only_ = values_["default_transaction_read_only"] == "on";
   answers_when_logged_ = flushed_ && values_.find(kDurability)->second == "memory";
 }

@@ -2,6 +2,8 @@
 // remembered; a value that would change results in a way that namdb does not implement is refused.
 #pragma once
 
+#include <absl/time/time.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -64,6 +66,7 @@ class Settings {
   std::uint64_t transaction_timeout_ns() const { return transaction_timeout_ns_; }
   // For a transaction block that waits for its client.
   std::uint64_t idle_timeout_ns() const { return idle_timeout_ns_; }
+  const absl::TimeZone& zone() const { return zone_; }
   bool default_read_only() const { return default_read_only_; }
   // Commits may be answered before they are on disk.
   bool answers_when_logged() const { return answers_when_logged_; }
@@ -88,6 +91,7 @@ class Settings {
   std::uint64_t lock_timeout_ns_ = 0;         // 0: none
   std::uint64_t transaction_timeout_ns_ = 0;  // 0: none
   std::uint64_t idle_timeout_ns_ = 0;         // 0: none
+  absl::TimeZone zone_ = absl::UTCTimeZone();
   bool default_read_only_ = false;
   bool answers_when_logged_ = false;
 };

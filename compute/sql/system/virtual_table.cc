@@ -6,6 +6,7 @@
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/session_directory.h"
 #include "compute/sql/system/statistics.h"
+#include "compute/sql/value/row_id.h"
 
 namespace namdb::sql {
 namespace {
@@ -61,7 +62,7 @@ Task<Result<VirtualRows>> columns_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
-    const std::vector<layout::Column>& columns = table->schema.columns();
+    const std::span<const layout::Column> columns = shown_columns(table->schema);
     for (std::uint32_t i = 0; i < columns.size(); ++i) {
       const int key = table->schema.key_position(i);
       const auto& fallback = columns[i].default_text;
@@ -90,7 +91,7 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
       }
       rows.push_back(
           {Datum::of_text("public"), text_of(*input.arena, table->name), text_of(*input.arena, index->name),
-           Datum::of_integer(index->id), Datum::of_boolean(index->unique),
+           Datum::of_integer(index->id), Datum::of_boolean(index->unique || index->primary),
            Datum::of_boolean(index->constraint), Datum::of_boolean(index->ready()),
            text_of(*input.arena, columns), Datum::of_text(index->hash ? "hash" : "btree"),
            index->hash ? Datum() : Datum::of_integer(static_cast<std::int64_t>(index->parts.size()))});

@@ -93,10 +93,10 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
       }
       if (access.duplicate) {
         const auto key = access.table->schema.key();
-        violation_ =
-            txn::Violation{access.table, access.table->name + "_pkey", {key.begin(), key.end()}, access.row};
+        violation_ = txn::Violation{
+            access.table, access.table->primary_key_name(), {key.begin(), key.end()}, access.row};
         co_return Status(ErrorCode::duplicate_key, "duplicate key value violates unique constraint \"" +
-                                                       access.table->name + "_pkey\"");
+                                                       access.table->primary_key_name() + "\"");
       }
     }
     if (asked) ++counters_.round_trips;
@@ -397,10 +397,17 @@ Task<Status> FakeEngine::create_table(txn::TableDefinition definition) {
   table->size_hint_rows = definition.size_hint_rows;
   tables_.emplace(name, std::move(table));
   ++catalog_version_;
+  if (!definition.ordered_key.empty()) {
+    txn::IndexDefinition index{definition.ordered_key, name, {}};
+    for (const std::uint32_t column : tables_.find(name)->second->schema.key())
+      index.columns.push_back({column, false});
+    Status status = add_index(index, Constraint::primary_key);
+    if (!status.ok()) co_return status;
+  }
   for (const txn::UniqueConstraint& constraint : definition.unique) {
     txn::IndexDefinition index{constraint.name, name, {}, true};
     for (const std::uint32_t column : constraint.columns) index.columns.push_back({column, false});
-    Status status = add_index(index, true);
+    Status status = add_index(index, Constraint::unique);
     if (!status.ok()) co_return status;
   }
   co_return Status();
@@ -417,10 +424,10 @@ Task<Status> FakeEngine::drop_table(std::string name) {
 }
 
 Task<Status> FakeEngine::create_index(txn::IndexDefinition definition) {
-  co_return add_index(definition, false);
+  co_return add_index(definition, Constraint::none);
 }
 
-Status FakeEngine::add_index(const txn::IndexDefinition& definition, bool constraint) {
+Status FakeEngine::add_index(const txn::IndexDefinition& definition, Constraint constraint) {
   const auto found = tables_.find(definition.table);
   if (found == tables_.end())
     return Status(ErrorCode::undefined_table, "relation \"" + definition.table + "\" does not exist");
@@ -443,7 +450,8 @@ Status FakeEngine::add_index(const txn::IndexDefinition& definition, bool constr
   index->name = definition.name;
   index->unique = definition.unique;
   index->hash = definition.hash;
-  index->constraint = constraint;
+  index->constraint = constraint != Constraint::none;
+  index->primary = constraint == Constraint::primary_key;
   index->ready_version = ++catalog_version_;
   index->shape = std::move(*shape);
   index->parts.push_back({});

@@ -77,7 +77,8 @@ class FakeEngine : public txn::Engine {
   std::map<std::vector<std::byte>, std::vector<std::byte>> latest(std::uint32_t table) const;
   // Whether a table or an index has the name.
   bool taken(std::string_view name) const;
-  Status add_index(const txn::IndexDefinition& definition, bool constraint);
+  enum class Constraint : std::uint8_t { none, unique, primary_key };
+  Status add_index(const txn::IndexDefinition& definition, Constraint constraint);
   const Version* visible(std::uint32_t table, const std::vector<std::byte>& key,
                          std::uint64_t snapshot) const;
 

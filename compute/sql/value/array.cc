@@ -27,6 +27,7 @@ void ArrayWriter::add(const Datum& element) {
   if (element.null) return;
   switch (Type{element_}.type_class()) {
     case TypeClass::string:
+    case TypeClass::bytes:
       append_raw(bytes_, static_cast<std::uint32_t>(element.text.size()));
       bytes_ += element.text;
       break;
@@ -36,6 +37,9 @@ void ArrayWriter::add(const Datum& element) {
     case TypeClass::numeric:
       append_raw(bytes_, element.unscaled);
       append_raw(bytes_, element.scale);
+      break;
+    case TypeClass::interval:
+      append_raw(bytes_, element.interval());
       break;
     default:
       append_raw(bytes_, element.integer);
@@ -49,7 +53,8 @@ bool ArrayReader::next(Datum& element) {
   if (take<char>(rest_) == kNull) return true;
   element.null = false;
   switch (Type{element_}.type_class()) {
-    case TypeClass::string: {
+    case TypeClass::string:
+    case TypeClass::bytes: {
       const auto size = take<std::uint32_t>(rest_);
       element.text = rest_.substr(0, size);
       rest_.remove_prefix(size);
@@ -61,6 +66,9 @@ bool ArrayReader::next(Datum& element) {
     case TypeClass::numeric:
       element.unscaled = take<Int128>(rest_);
       element.scale = take<std::uint8_t>(rest_);
+      break;
+    case TypeClass::interval:
+      element = Datum::of_interval(take<Interval>(rest_));
       break;
     default:
       element.integer = take<std::int64_t>(rest_);

@@ -4,7 +4,10 @@
 #include <limits>
 
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/calendar.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/interval.h"
+#include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -25,9 +28,16 @@ int number_rank(TypeId id) {
       return 2;
     case TypeId::numeric:
       return 3;
-    default:
+    case TypeId::float4:
       return 4;
+    default:
+      return 5;
   }
+}
+
+// The same of dates and timestamps.
+int time_rank(TypeId id) {
+  return id == TypeId::date ? 0 : id == TypeId::timestamp ? 1 : 2;
 }
 
 Status out_of_range(TypeId id) {
@@ -55,6 +65,17 @@ Status apply_numeric_modifier(const Decimal& value, const Type& to, Datum& out) 
   return {};
 }
 
+// float4 is kept as the double precision that equals it.
+Status round_to_single(double value, Datum& out) {
+  const double single = static_cast<double>(static_cast<float>(value));
+  if (std::isinf(single) && !std::isinf(value))
+    return Status(ErrorCode::numeric_out_of_range, "value out of range: overflow");
+  if (single == 0 && value != 0)
+    return Status(ErrorCode::numeric_out_of_range, "value out of range: underflow");
+  out = Datum::of_real(single);
+  return {};
+}
+
 Status to_number(const Datum& in, TypeId from, const Type& to, Datum& out) {
   const TypeClass source = Type{from}.type_class();
   switch (to.id) {
@@ -76,15 +97,16 @@ Status to_number(const Datum& in, TypeId from, const Type& to, Datum& out) {
     case TypeId::numeric: {
       if (source == TypeClass::integer) return apply_numeric_modifier({in.integer, 0}, to, out);
       if (source == TypeClass::numeric) return apply_numeric_modifier(in.decimal(), to, out);
-      const Result<Decimal> value = decimal_from_double(in.real);
+      const Result<Decimal> value = decimal_from_double(in.real, from == TypeId::float4 ? 6 : 15);
       if (!value.ok()) return value.status();
       return apply_numeric_modifier(*value, to, out);
     }
-    default:
-      out = Datum::of_real(source == TypeClass::integer   ? static_cast<double>(in.integer)
+    default: {
+      const double value = source == TypeClass::integer   ? static_cast<double>(in.integer)
                            : source == TypeClass::numeric ? to_double(in.decimal())
-                                                          : in.real);
-      return {};
+                                                          : in.real;
+      return to.id == TypeId::float4 ? round_to_single(value, out) : (out = Datum::of_real(value), Status());
+    }
   }
 }
 
@@ -103,7 +125,42 @@ Status to_string_type(std::string_view text, TypeId from, const Type& to, bool e
     if (to.id == TypeId::bpchar) text = blank_padded(text, *length, arena);
   }
   out = Datum::of_text(text);
+  return to.id == TypeId::json && from != TypeId::json ? check_json(text) : Status();
+}
+
+// Dates and timestamps among themselves.
+Status to_time(std::int64_t value, TypeId from, TypeId to, const absl::TimeZone& zone, Datum& out) {
+  if (from == to) {
+    out = Datum::of_integer(value);
+    return {};
+  }
+  std::int64_t clock_us = value;
+  if (from == TypeId::date) {
+    if (value == kDateInfinity || value == kDateMinusInfinity) {
+      clock_us = value == kDateInfinity ? kTimestampInfinity : kTimestampMinusInfinity;
+    } else if (__builtin_mul_overflow(value, kDay_us, &clock_us) || !check_timestamp(clock_us).ok()) {
+      return Status(ErrorCode::datetime_out_of_range, "date out of range for timestamp");
+    }
+  } else if (from == TypeId::timestamptz) {
+    clock_us = local_of_utc(value, zone);
+  }
+  if (to == TypeId::timestamptz) {
+    clock_us = utc_of_local(clock_us, zone);
+  } else if (to == TypeId::date) {
+    clock_us = clock_us == kTimestampInfinity        ? kDateInfinity
+               : clock_us == kTimestampMinusInfinity ? kDateMinusInfinity
+                                                     : day_time_of(clock_us).days;
+  }
+  out = Datum::of_integer(clock_us);
   return {};
+}
+
+// A timestamp's time of day; infinities have none.
+void to_time_of_day(const Datum& in, TypeId from, const absl::TimeZone& zone, Datum& out) {
+  const std::int64_t clock_us = from == TypeId::timestamptz ? local_of_utc(in.integer, zone) : in.integer;
+  out = clock_us == kTimestampInfinity || clock_us == kTimestampMinusInfinity
+            ? Datum()
+            : Datum::of_integer(day_time_of(clock_us).time_us);
 }
 
 }  // namespace
@@ -125,7 +182,10 @@ bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
     return number_rank(from_id) <= number_rank(to_id) || coercion != Coercion::implicit;
   if (from == TypeClass::string && to == TypeClass::string) return true;
   if (from == TypeClass::time && to == TypeClass::time)
-    return to_id == TypeId::timestamptz || coercion != Coercion::implicit;
+    return time_rank(from_id) <= time_rank(to_id) || coercion != Coercion::implicit;
+  if (from == TypeClass::time_of_day && to == TypeClass::interval) return true;
+  if (to == TypeClass::time_of_day && (from == TypeClass::interval || from == TypeClass::time))
+    return coercion != Coercion::implicit && from_id != TypeId::date;
   if (to == TypeClass::string) return coercion != Coercion::implicit;
   if (coercion != Coercion::explicit_cast) return false;
   if (from == TypeClass::string) return true;
@@ -135,7 +195,7 @@ bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
 
 namespace {
 
-Status cast_array(const Datum& in, TypeId from, const Type& to, bool explicit_cast, std::int64_t now_us,
+Status cast_array(const Datum& in, TypeId from, const Type& to, bool explicit_cast, const TimeContext& time,
                   Arena& arena, Datum& out) {
   ArrayReader reader(from, in);
   ArrayWriter writer(to.id);
@@ -144,7 +204,7 @@ Status cast_array(const Datum& in, TypeId from, const Type& to, bool explicit_ca
     if (!element.null) {
       const Datum value = element;
       Status status =
-          cast_value(value, element_type(from), {element_type(to.id)}, explicit_cast, now_us, arena, element);
+          cast_value(value, element_type(from), {element_type(to.id)}, explicit_cast, time, arena, element);
       if (!status.ok()) return status;
     }
     writer.add(element);
@@ -159,8 +219,15 @@ bool needs_catalog(TypeId from, TypeId to) {
   return Type{to}.is_catalog_object() && from != to;
 }
 
-Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit_cast, std::int64_t now_us,
-                  Arena& arena, Datum& out) {
+bool needs_time_zone(TypeId from, TypeId to) {
+  const auto has_zone = [](TypeId id) {
+    return id == TypeId::timestamptz || element_type(id) == TypeId::timestamptz;
+  };
+  return has_zone(from) != has_zone(to);
+}
+
+Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit_cast,
+                  const TimeContext& time, Arena& arena, Datum& out) {
   const TypeClass from = Type{from_id}.type_class();
   if (to.is_string()) {
     if (from == TypeClass::string || from == TypeClass::unknown)
@@ -169,18 +236,18 @@ Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit
     if (from == TypeClass::boolean) {
       text = in.integer != 0 ? "true" : "false";  // the cast spells it out, the output form does not
     } else {
-      append_text(text, {from_id}, in);
+      append_text(text, {from_id}, in, time.zone);
     }
     return to_string_type(arena.copy(text), TypeId::text, to, explicit_cast, arena, out);
   }
   if (from == TypeClass::string || from == TypeClass::unknown) {
     Datum value;
-    if (Status status = parse_text(in.text, to.id, now_us, arena, value); !status.ok()) return status;
+    if (Status status = parse_text(in.text, to.id, time, arena, value); !status.ok()) return status;
     if (to.id == TypeId::numeric) return apply_numeric_modifier(value.decimal(), to, out);
     out = value;
     return {};
   }
-  if (to.is_array()) return cast_array(in, from_id, to, explicit_cast, now_us, arena, out);
+  if (to.is_array()) return cast_array(in, from_id, to, explicit_cast, time, arena, out);
   if (to.id == TypeId::oid) {
     if (in.integer < INT32_MIN || in.integer > std::int64_t{UINT32_MAX})
       return Status(ErrorCode::numeric_out_of_range, "OID out of range");
@@ -194,8 +261,20 @@ Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit
     return {};
   }
   if (to.is_number()) return to_number(in, from == TypeClass::boolean ? TypeId::int4 : from_id, to, out);
-  // Boolean from integer; timestamps among themselves (the time zone is UTC).
-  out = Datum::of_integer(to.id == TypeId::boolean ? (in.integer != 0 ? 1 : 0) : in.integer);
+  if (from == TypeClass::time && to.type_class() == TypeClass::time)
+    return to_time(in.integer, from_id, to.id, time.zone, out);
+  if (to.id == TypeId::time) {
+    if (from == TypeClass::time) {
+      to_time_of_day(in, from_id, time.zone, out);
+    } else {
+      out = Datum::of_integer(day_time_of(in.integer).time_us);
+    }
+    return {};
+  }
+  // Boolean from integer; interval from time; the same type.
+  out = in;
+  if (to.id == TypeId::interval && from_id == TypeId::time) out = Datum::of_interval({0, 0, in.integer});
+  if (to.id == TypeId::boolean) out = Datum::of_boolean(in.integer != 0);
   return {};
 }
 

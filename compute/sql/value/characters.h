@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "compute/sql/value/datum.h"
@@ -14,6 +15,33 @@ namespace namdb::sql {
 // Blanks around values, as PostgreSQL's isspace() in the locale C.
 inline bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+inline bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Of ASCII letters; others stay.
+inline std::string in_lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return result;
+}
+
+inline std::string in_upper_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return result;
+}
+
+inline std::string_view without_spaces_around(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 inline bool begins_character(char byte) {

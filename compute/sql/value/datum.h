@@ -12,18 +12,25 @@
 #include <string_view>
 
 #include "compute/sql/value/decimal.h"
+#include "compute/sql/value/interval_parts.h"
 
 namespace namdb::sql {
 
 struct Datum {
   bool null = true;
-  std::uint8_t scale = 0;    // numeric
-  std::int64_t integer = 0;  // integers, boolean, timestamps (µs since 2000-01-01)
+  std::uint8_t scale = 0;  // numeric
+  // Integers, booleans, timestamps (µs since 2000-01-01), dates (days since then), times of day (µs since
+  // midnight), and the µs of intervals.
+  std::int64_t integer = 0;
   union {
-    double real = 0;  // float8
+    double real = 0;  // float4 and float8
     Int128 unscaled;  // numeric
+    struct {
+      std::int32_t months;
+      std::int32_t days;
+    } calendar;  // interval
   };
-  std::string_view text;  // strings; char(n) with its trailing blanks
+  std::string_view text;  // strings and bytes; char(n) with its trailing blanks
 
   static Datum of_integer(std::int64_t value) {
     Datum datum;
@@ -45,6 +52,11 @@ struct Datum {
     datum.unscaled = value.value;
     return datum;
   }
+  static Datum of_interval(const Interval& value) {
+    Datum datum = of_integer(value.time_us);
+    datum.calendar = {value.months, value.days};
+    return datum;
+  }
   static Datum of_text(std::string_view value) {
     Datum datum;
     datum.null = false;
@@ -52,6 +64,7 @@ struct Datum {
     return datum;
   }
   Decimal decimal() const { return {unscaled, scale}; }
+  Interval interval() const { return {calendar.months, calendar.days, integer}; }
   bool is_true() const { return !null && integer != 0; }
 };
 

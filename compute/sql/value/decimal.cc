@@ -184,14 +184,14 @@ double to_double(const Decimal& number) {
   return std::strtod(to_string(number).c_str(), nullptr);
 }
 
-Result<Decimal> decimal_from_double(double number) {
+Result<Decimal> decimal_from_double(double number, int digits) {
   if (!std::isfinite(number)) {
     return Status(ErrorCode::feature_not_supported, std::isnan(number)
                                                         ? "NaN is not supported for numeric"
                                                         : "cannot convert infinity to numeric");
   }
   std::array<char, 64> buffer;
-  const int length = std::snprintf(buffer.data(), buffer.size(), "%.15g", number);
+  const int length = std::snprintf(buffer.data(), buffer.size(), "%.*g", digits, number);
   return parse_decimal({buffer.data(), static_cast<std::size_t>(length)});
 }
 

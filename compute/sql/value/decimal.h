@@ -37,8 +37,8 @@ Result<std::int64_t> to_scaled_integer(const Decimal& number, unsigned precision
 // Rounded to a whole number; numeric_out_of_range when it does not fit.
 Result<std::int64_t> to_integer(const Decimal& number);
 double to_double(const Decimal& number);
-// With the 15 significant digits that PostgreSQL keeps of a double precision.
-Result<Decimal> decimal_from_double(double number);
+// With as many significant digits as PostgreSQL keeps of the type: 15 of double precision, 6 of real.
+Result<Decimal> decimal_from_double(double number, int digits = 15);
 
 // "-12.50". Text: digits, a point, an exponent, spaces around; invalid_text for anything else.
 std::string to_string(const Decimal& number);

@@ -7,6 +7,7 @@
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/bytes.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/interval.h"
 
 namespace namdb::sql {
 
@@ -15,6 +16,7 @@ void append_equal_bytes(std::string& bytes, TypeId type, const Datum& value) {
   if (value.null) return;
   switch (Type{type}.type_class()) {
     case TypeClass::string:
+    case TypeClass::bytes:
     case TypeClass::unknown: {
       const std::string_view text = type == TypeId::bpchar ? without_trailing_blanks(value.text) : value.text;
       append_raw(bytes, static_cast<std::uint64_t>(text.size()));
@@ -38,6 +40,9 @@ void append_equal_bytes(std::string& bytes, TypeId type, const Datum& value) {
       append_raw(bytes, scale);
       return;
     }
+    case TypeClass::interval:
+      append_raw(bytes, comparable_us(value.interval()));
+      return;
     case TypeClass::array: {
       append_raw(bytes, array_size(type, value));
       ArrayReader reader(type, value);

@@ -11,7 +11,7 @@ namespace {
 using Parameters = std::span<const TypeId>;
 
 // PostgreSQL's type categories: all numbers are one.
-enum class Category : std::uint8_t { unknown, boolean, number, string, time, array };
+enum class Category : std::uint8_t { unknown, boolean, number, string, time, interval, bytes, array };
 
 Category category_of(TypeId id) {
   switch (Type{id}.type_class()) {
@@ -27,7 +27,12 @@ Category category_of(TypeId id) {
     case TypeClass::string:
       return Category::string;
     case TypeClass::time:
+    case TypeClass::time_of_day:
       return Category::time;
+    case TypeClass::interval:
+      return Category::interval;
+    case TypeClass::bytes:
+      return Category::bytes;
     case TypeClass::array:
       return Category::array;
   }

@@ -1,53 +1,13 @@
 #include "compute/sql/value/timestamp.h"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
+
+#include "compute/sql/value/calendar.h"
+#include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
 namespace {
-
-constexpr std::int64_t kSecond_us = 1'000'000;
-constexpr std::int64_t kDay_us = 86'400 * kSecond_us;
-
-// Days since 2000-01-01 of a proleptic Gregorian date, by counting years from March: the leap day is last.
-std::int64_t days_of_date(std::int64_t year, std::int64_t month, std::int64_t day) {
-  if (month <= 2) --year;
-  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const std::int64_t year_of_era = year - era * 400;
-  const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  const std::int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-  return era * 146'097 + day_of_era - 730'425;
-}
-
-struct Date {
-  std::int64_t year;
-  std::int64_t month;
-  std::int64_t day;
-};
-
-Date date_of_days(std::int64_t days) {
-  days += 730'425;
-  const std::int64_t era = (days >= 0 ? days : days - 146'096) / 146'097;
-  const std::int64_t day_of_era = days - era * 146'097;
-  const std::int64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
-  const std::int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-  return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month,
-          day_of_year - (153 * shifted_month + 2) / 5 + 1};
-}
-
-bool is_leap(std::int64_t year) {
-  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-std::int64_t days_in_month(std::int64_t year, std::int64_t month) {
-  constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return month == 2 && is_leap(year) ? 29 : kDays[static_cast<std::size_t>(month - 1)];
-}
 
 // A cursor over the text that takes numbers and single characters.
 struct Cursor {
@@ -59,13 +19,15 @@ struct Cursor {
     return true;
   }
   void skip_spaces() {
-    while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest.front()))) rest.remove_prefix(1);
+    while (!rest.empty() && is_space(rest.front())) rest.remove_prefix(1);
   }
-  // Between `least` and `most` digits; -1 when it is not a number of that length.
-  std::int64_t number(std::size_t least, std::size_t most) {
+  // Between `least` and `most` digits; -1 when it is not a number of that length. `more`: further digits may
+  // follow.
+  std::int64_t number(std::size_t least, std::size_t most, bool more = false) {
     std::size_t length = 0;
     std::int64_t value = 0;
-    while (length < rest.size() && std::isdigit(static_cast<unsigned char>(rest[length]))) {
+    while (length < rest.size() && is_digit(rest[length])) {
+      if (length == most && more) break;
       if (length == most) return -1;
       value = value * 10 + (rest[length++] - '0');
     }
@@ -75,163 +37,329 @@ struct Cursor {
   }
 };
 
-enum class Parsed { ok, invalid, out_of_range, zone_out_of_range };
+enum class Parsed { ok, invalid, out_of_range, zone_out_of_range, unknown_zone };
 
-// "Z", "UTC", "+hh", "-hh:mm", "+hhmm": seconds east of UTC.
-Parsed parse_zone(Cursor& cursor, std::int64_t& offset_s) {
-  offset_s = 0;
-  if (cursor.rest == "Z" || cursor.rest == "z" || cursor.rest == "UTC" || cursor.rest == "GMT") {
-    cursor.rest = {};
+// The parts of a text.
+struct Fields {
+  CalendarDate date;
+  std::int64_t time_us = 0;
+  bool has_time = false;
+  // Of the zone that the text names: an offset, or one with rules.
+  bool has_zone = false;
+  std::int64_t offset_s = 0;
+  absl::TimeZone zone;
+  bool has_rules = false;
+};
+
+bool begins_with_digit(std::string_view text) {
+  return !text.empty() && is_digit(text.front());
+}
+
+// "+hh", "-hh:mm", "+hhmm", or the name of a zone.
+Parsed take_zone(Cursor& cursor, Fields& fields) {
+  const bool west = !cursor.rest.empty() && cursor.rest.front() == '-';
+  fields.has_zone = true;
+  if (!cursor.take('+') && !cursor.take('-')) {
+    const std::size_t end = std::min(cursor.rest.find(' '), cursor.rest.size());
+    const std::optional<absl::TimeZone> zone = find_time_zone(cursor.rest.substr(0, end));
+    if (!zone && cursor.rest.substr(0, end).find('/') != std::string_view::npos) return Parsed::unknown_zone;
+    if (!zone || begins_with_digit(cursor.rest)) return Parsed::invalid;
+    fields.zone = *zone;
+    fields.has_rules = true;
+    cursor.rest.remove_prefix(end);
     return Parsed::ok;
   }
-  const bool west = !cursor.rest.empty() && cursor.rest.front() == '-';
-  if (!cursor.take('+') && !cursor.take('-')) return Parsed::invalid;
   std::int64_t hours = cursor.number(1, 4);
   std::int64_t minutes = 0;
+  std::int64_t seconds = 0;
   if (hours < 0) return Parsed::invalid;
   if (cursor.take(':')) {
     minutes = cursor.number(2, 2);
+    if (cursor.take(':')) seconds = cursor.number(2, 2);
   } else if (hours > 99) {
     minutes = hours % 100;
     hours /= 100;
   }
-  if (minutes < 0) return Parsed::invalid;
-  if (minutes > 59 || hours > 15) return Parsed::zone_out_of_range;
-  offset_s = (hours * 60 + minutes) * 60 * (west ? -1 : 1);
+  if (minutes < 0 || seconds < 0) return Parsed::invalid;
+  if (minutes > 59 || seconds > 59 || hours > 15) return Parsed::zone_out_of_range;
+  fields.offset_s = ((hours * 60 + minutes) * 60 + seconds) * (west ? -1 : 1);
   return Parsed::ok;
 }
 
-Parsed parse_fields(Cursor cursor, bool with_zone, std::int64_t& result_us) {
-  const std::int64_t year = cursor.number(4, 6);
-  if (year < 0 || !cursor.take('-')) return Parsed::invalid;
-  const std::int64_t month = cursor.number(1, 2);
-  if (month < 0 || !cursor.take('-')) return Parsed::invalid;
-  const std::int64_t day = cursor.number(1, 2);
-  if (day < 0) return Parsed::invalid;
-  std::int64_t hour = 0;
-  std::int64_t minute = 0;
+// "yyyy-mm-dd" or "yyyymmdd".
+Parsed take_date(Cursor& cursor, CalendarDate& date) {
+  std::size_t digits = 0;
+  while (digits < cursor.rest.size() && begins_with_digit(cursor.rest.substr(digits))) ++digits;
+  if (digits == 8 && (cursor.rest.size() == 8 || cursor.rest[8] != '-')) {
+    date.year = cursor.number(8, 8);
+    date.day = date.year % 100;
+    date.month = date.year / 100 % 100;
+    date.year /= 10'000;
+    return Parsed::ok;
+  }
+  date.year = cursor.number(4, 7);
+  if (date.year < 0 || !cursor.take('-')) return Parsed::invalid;
+  date.month = cursor.number(1, 2);
+  if (date.month < 0 || !cursor.take('-')) return Parsed::invalid;
+  date.day = cursor.number(1, 2);
+  return date.day < 0 ? Parsed::invalid : Parsed::ok;
+}
+
+// Six digits count; the seventh rounds.
+std::int64_t take_fraction(Cursor& cursor) {
+  std::int64_t fraction_us = 0;
+  std::int64_t unit_us = 100'000;
+  bool first_dropped = true;
+  while (begins_with_digit(cursor.rest)) {
+    const int digit = cursor.rest.front() - '0';
+    if (unit_us > 0) {
+      fraction_us += digit * unit_us;
+      unit_us /= 10;
+    } else if (first_dropped) {
+      if (digit >= 5) ++fraction_us;
+      first_dropped = false;
+    }
+    cursor.rest.remove_prefix(1);
+  }
+  return fraction_us;
+}
+
+// "hh:mm[:ss[.ffffff]]" or "hhmm[ss[.ffffff]]".
+Parsed take_time(Cursor& cursor, std::int64_t& time_us) {
+  std::size_t digits = 0;
+  while (digits < cursor.rest.size() && is_digit(cursor.rest[digits])) ++digits;
+  const bool compact = digits == 4 || digits == 6;
+  const auto separated = [&cursor, compact] { return compact || cursor.take(':'); };
+  const std::int64_t hour = cursor.number(compact ? 2 : 1, 2, compact);
+  if (hour < 0 || !separated()) return Parsed::invalid;
+  const std::int64_t minute = cursor.number(compact ? 2 : 1, 2, compact);
+  if (minute < 0) return Parsed::invalid;
   std::int64_t second = 0;
   std::int64_t fraction_us = 0;
-  std::int64_t zone_s = 0;
-  bool before_christ = false;
+  if (compact ? digits == 6 : cursor.take(':')) {
+    second = cursor.number(2, 2);
+    if (second < 0) return Parsed::invalid;
+    if (cursor.take('.')) fraction_us = take_fraction(cursor);
+  }
+  if (minute > 59 || second > 60) return Parsed::out_of_range;
+  if (hour > 24 || (hour == 24 && (minute > 0 || second > 0 || fraction_us > 0))) return Parsed::out_of_range;
+  time_us = ((hour * 60 + minute) * 60 + second) * kSecond_us + fraction_us;
+  return Parsed::ok;
+}
+
+Parsed parse_fields(Cursor cursor, Fields& fields) {
+  if (const Parsed date = take_date(cursor, fields.date); date != Parsed::ok) return date;
   const bool letter = cursor.take('T') || cursor.take('t');
   const std::size_t before_spaces = cursor.rest.size();
   cursor.skip_spaces();
-  const bool time_follows = letter || (cursor.rest.size() < before_spaces && !cursor.rest.empty() &&
-                                       std::isdigit(static_cast<unsigned char>(cursor.rest.front())));
-  if (time_follows) {
-    hour = cursor.number(1, 2);
-    if (hour < 0 || !cursor.take(':')) return Parsed::invalid;
-    minute = cursor.number(1, 2);
-    if (minute < 0) return Parsed::invalid;
-    if (cursor.take(':')) {
-      second = cursor.number(2, 2);
-      if (second < 0) return Parsed::invalid;
-      if (cursor.take('.')) {
-        // Six digits count; the seventh rounds.
-        std::int64_t unit = 100'000;
-        bool first_dropped = true;
-        while (!cursor.rest.empty() && std::isdigit(static_cast<unsigned char>(cursor.rest.front()))) {
-          const int digit = cursor.rest.front() - '0';
-          if (unit > 0) {
-            fraction_us += digit * unit;
-            unit /= 10;
-          } else if (first_dropped) {
-            if (digit >= 5) ++fraction_us;
-            first_dropped = false;
-          }
-          cursor.rest.remove_prefix(1);
-        }
-      }
-    }
+  if (letter || (cursor.rest.size() < before_spaces && begins_with_digit(cursor.rest))) {
+    if (const Parsed time = take_time(cursor, fields.time_us); time != Parsed::ok) return time;
+    fields.has_time = true;
     cursor.skip_spaces();
   }
-  if (cursor.rest == "BC" || cursor.rest == "bc") {
-    before_christ = true;
-  } else if (cursor.rest == "AD" || cursor.rest == "ad") {
-  } else if (!cursor.rest.empty()) {
-    if (const Parsed zone = parse_zone(cursor, zone_s); zone != Parsed::ok) return zone;
-    if (!cursor.rest.empty()) return Parsed::invalid;
+  const auto era = [&cursor] {
+    return in_upper_case(cursor.rest.substr(0, 2)) == "BC" && cursor.rest.size() == 2;
+  };
+  if (in_upper_case(cursor.rest) == "AD") cursor.rest = {};
+  if (!cursor.rest.empty() && !era()) {
+    if (const Parsed zone = take_zone(cursor, fields); zone != Parsed::ok) return zone;
+    cursor.skip_spaces();
   }
-  if (month < 1 || month > 12 || day < 1 || year == 0) return Parsed::out_of_range;
-  const std::int64_t astronomical_year = before_christ ? 1 - year : year;
-  if (astronomical_year < -4713 || astronomical_year > 294'276) return Parsed::out_of_range;
-  if (day > days_in_month(astronomical_year, month) || minute > 59 || second > 60)
+  if (fields.date.year == 0 || fields.date.month < 1 || fields.date.month > 12 || fields.date.day < 1)
     return Parsed::out_of_range;
-  if (hour > 24 || (hour == 24 && (minute > 0 || second > 0 || fraction_us > 0))) return Parsed::out_of_range;
-  result_us = days_of_date(astronomical_year, month, day) * kDay_us +
-              ((hour * 60 + minute) * 60 + second) * kSecond_us + fraction_us;
-  if (with_zone) result_us -= zone_s * kSecond_us;
-  // Years that PostgreSQL's timestamps hold: from the beginning of its Julian days.
-  const std::int64_t days = result_us / kDay_us;
-  if (result_us < days_of_date(-4713, 11, 24) * kDay_us || days >= days_of_date(294'277, 1, 1))
-    return Parsed::out_of_range;
-  return Parsed::ok;
+  if (era()) {
+    fields.date.year = 1 - fields.date.year;
+    cursor.rest = {};
+  }
+  if (!cursor.rest.empty()) return Parsed::invalid;
+  return fields.date.day > days_in_month(fields.date.year, fields.date.month) ? Parsed::out_of_range
+                                                                              : Parsed::ok;
+}
+
+Status not_parsed(Parsed why, std::string_view type, std::string_view text) {
+  const std::string quoted = "\"" + std::string(text) + "\"";
+  if (why == Parsed::out_of_range)
+    return Status(ErrorCode::datetime_out_of_range, "date/time field value out of range: " + quoted);
+  if (why == Parsed::zone_out_of_range)
+    return Status(ErrorCode::invalid_zone_displacement, "time zone displacement out of range: " + quoted);
+  if (why == Parsed::unknown_zone) {
+    const std::string_view name =
+        text.substr(text.find_first_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"));
+    return Status(ErrorCode::invalid_parameter_value,
+                  "time zone \"" + in_lower_case(without_spaces_around(name)) + "\" not recognized");
+  }
+  return Status(ErrorCode::invalid_datetime,
+                "invalid input syntax for type " + std::string(type) + ": " + quoted);
+}
+
+Cursor trimmed(std::string_view text) {
+  return Cursor{without_spaces_around(text)};
+}
+
+// The moments that have names; the result is of the session's zone.
+std::optional<std::int64_t> named_moment(std::string_view text, const TimeContext& context) {
+  const std::string word = in_lower_case(text.substr(0, 16));
+  if (word == "infinity") return kTimestampInfinity;
+  if (word == "-infinity") return kTimestampMinusInfinity;
+  if (word == "epoch") return local_of_utc(kUnixEpoch_us, context.zone);
+  const std::int64_t now_us = local_of_utc(context.now_us, context.zone);
+  if (word == "now") return now_us;
+  const std::int64_t today_us = day_time_of(now_us).days * kDay_us;
+  if (word == "today") return today_us;
+  if (word == "tomorrow") return today_us + kDay_us;
+  if (word == "yesterday") return today_us - kDay_us;
+  return std::nullopt;
+}
+
+void append_clock(std::string& out, std::int64_t time_us) {
+  const std::int64_t seconds = time_us / kSecond_us;
+  std::array<char, 64> buffer;
+  int length = std::snprintf(buffer.data(), buffer.size(), "%02d:%02d:%02d", static_cast<int>(seconds / 3600),
+                             static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
+  out.append(buffer.data(), static_cast<std::size_t>(length));
+  if (const int fraction_us = static_cast<int>(time_us % kSecond_us); fraction_us != 0) {
+    length = std::snprintf(buffer.data(), buffer.size(), ".%06d", fraction_us);
+    while (buffer[static_cast<std::size_t>(length) - 1] == '0') --length;
+    out.append(buffer.data(), static_cast<std::size_t>(length));
+  }
+}
+
+// Without the era.
+void append_calendar_date(std::string& out, const CalendarDate& date) {
+  std::array<char, 64> buffer;
+  const int length = std::snprintf(buffer.data(), buffer.size(), "%04lld-%02d-%02d",
+                                   static_cast<long long>(date.year <= 0 ? 1 - date.year : date.year),
+                                   static_cast<int>(date.month), static_cast<int>(date.day));
+  out.append(buffer.data(), static_cast<std::size_t>(length));
+}
+
+bool append_infinity(std::string& out, bool positive, bool negative) {
+  if (positive) out += "infinity";
+  if (negative) out += "-infinity";
+  return positive || negative;
+}
+
+// `offset_s`: behind the time; null: nothing.
+void append_moment(std::string& out, std::int64_t local_us, const std::int64_t* offset_s) {
+  if (append_infinity(out, local_us == kTimestampInfinity, local_us == kTimestampMinusInfinity)) return;
+  const DayTime parts = day_time_of(local_us);
+  const CalendarDate date = date_of_days(parts.days);
+  append_calendar_date(out, date);
+  out += ' ';
+  append_clock(out, parts.time_us);
+  if (offset_s != nullptr) append_zone_offset(out, *offset_s);
+  if (date.year <= 0) out += " BC";
+}
+
+constexpr CalendarDate kFirstDay = {-4713, 11, 24};  // PostgreSQL's first Julian day
+
+}  // namespace
+
+void append_timestamp(std::string& out, std::int64_t timestamp_us) {
+  append_moment(out, timestamp_us, nullptr);
+}
+
+void append_timestamp(std::string& out, std::int64_t utc_us, const absl::TimeZone& zone) {
+  const std::int64_t offset_s = zone_offset_s(utc_us, zone);
+  append_moment(out, local_of_utc(utc_us, zone), &offset_s);
+}
+
+void append_date(std::string& out, std::int64_t days) {
+  if (append_infinity(out, days == kDateInfinity, days == kDateMinusInfinity)) return;
+  const CalendarDate date = date_of_days(days);
+  append_calendar_date(out, date);
+  if (date.year <= 0) out += " BC";
+}
+
+void append_time(std::string& out, std::int64_t time_us) {
+  append_clock(out, time_us);
+}
+
+Status check_timestamp(std::int64_t timestamp_us) {
+  static const std::int64_t first_us = days_of_date(kFirstDay) * kDay_us;
+  static const std::int64_t end_us = days_of_date({294'277, 1, 1}) * kDay_us;
+  if (timestamp_us >= first_us && timestamp_us < end_us) return {};
+  return Status(ErrorCode::datetime_out_of_range, "timestamp out of range");
+}
+
+Status check_date(std::int64_t days) {
+  if (days >= days_of_date(kFirstDay) && days < days_of_date({5'874'898, 1, 1})) return {};
+  return Status(ErrorCode::datetime_out_of_range, "date out of range");
+}
+
+namespace {
+
+// Of the clock that the text shows, without regard to a zone.
+Result<std::int64_t> clock_of(const Fields& fields, std::string_view text) {
+  const auto too_far = [text] {
+    return Status(ErrorCode::datetime_out_of_range, "timestamp out of range: \"" + std::string(text) + "\"");
+  };
+  if (fields.date.year < -4713 || fields.date.year > 294'276) return too_far();
+  const std::int64_t clock_us = days_of_date(fields.date) * kDay_us + fields.time_us;
+  if (!check_timestamp(clock_us).ok()) return too_far();
+  return clock_us;
 }
 
 }  // namespace
 
-void append_timestamp(std::string& out, std::int64_t timestamp_us, bool with_zone) {
-  if (timestamp_us == kTimestampInfinity || timestamp_us == kTimestampMinusInfinity) {
-    out += timestamp_us == kTimestampInfinity ? "infinity" : "-infinity";
-    return;
-  }
-  std::int64_t days = timestamp_us / kDay_us;
-  std::int64_t rest_us = timestamp_us % kDay_us;
-  if (rest_us < 0) {
-    rest_us += kDay_us;
-    --days;
-  }
-  const Date date = date_of_days(days);
-  const bool before_christ = date.year <= 0;
-  const auto seconds = rest_us / kSecond_us;
-  std::array<char, 64> buffer;
-  int length = std::snprintf(buffer.data(), buffer.size(), "%04lld-%02d-%02d %02d:%02d:%02d",
-                             static_cast<long long>(before_christ ? 1 - date.year : date.year),
-                             static_cast<int>(date.month), static_cast<int>(date.day),
-                             static_cast<int>(seconds / 3600), static_cast<int>(seconds / 60 % 60),
-                             static_cast<int>(seconds % 60));
-  out.append(buffer.data(), static_cast<std::size_t>(length));
-  if (int fraction = static_cast<int>(rest_us % kSecond_us); fraction != 0) {
-    length = std::snprintf(buffer.data(), buffer.size(), ".%06d", fraction);
-    while (buffer[static_cast<std::size_t>(length) - 1] == '0') --length;
-    out.append(buffer.data(), static_cast<std::size_t>(length));
-  }
-  if (with_zone) out += "+00";
-  if (before_christ) out += " BC";
+Result<std::int64_t> parse_timestamp(std::string_view text, const TimeContext& context) {
+  const Cursor cursor = trimmed(text);
+  if (const auto named = named_moment(cursor.rest, context)) return *named;
+  Fields fields;
+  const Parsed parsed = parse_fields(cursor, fields);
+  if (parsed != Parsed::ok) return not_parsed(parsed, "timestamp", text);
+  return clock_of(fields, text);
 }
 
-Result<std::int64_t> parse_timestamp(std::string_view text, bool with_zone, std::int64_t now_us) {
-  Cursor cursor{text};
-  cursor.skip_spaces();
-  while (!cursor.rest.empty() && std::isspace(static_cast<unsigned char>(cursor.rest.back())))
-    cursor.rest.remove_suffix(1);
-  std::string word(cursor.rest.substr(0, 16));
-  std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (word == "infinity") return kTimestampInfinity;
-  if (word == "-infinity") return kTimestampMinusInfinity;
-  if (word == "epoch") return kUnixEpoch_us;
-  if (word == "now") return now_us;
-  const std::int64_t today_us = now_us - ((now_us % kDay_us) + kDay_us) % kDay_us;
-  if (word == "today") return today_us;
-  if (word == "tomorrow") return today_us + kDay_us;
-  if (word == "yesterday") return today_us - kDay_us;
-  std::int64_t result_us = 0;
-  switch (parse_fields(cursor, with_zone, result_us)) {
-    case Parsed::ok:
-      return result_us;
-    case Parsed::out_of_range:
-      return Status(ErrorCode::datetime_out_of_range,
-                    "date/time field value out of range: \"" + std::string(text) + "\"");
-    case Parsed::zone_out_of_range:
-      return Status(ErrorCode::invalid_zone_displacement,
-                    "time zone displacement out of range: \"" + std::string(text) + "\"");
-    case Parsed::invalid:
-      break;
+Result<std::int64_t> parse_timestamp_with_zone(std::string_view text, const TimeContext& context) {
+  const Cursor cursor = trimmed(text);
+  if (const auto named = named_moment(cursor.rest, context)) return utc_of_local(*named, context.zone);
+  Fields fields;
+  const Parsed parsed = parse_fields(cursor, fields);
+  if (parsed != Parsed::ok) return not_parsed(parsed, "timestamp with time zone", text);
+  const Result<std::int64_t> clock_us = clock_of(fields, text);
+  if (!clock_us.ok()) return clock_us;
+  const std::int64_t utc_us = fields.has_zone && !fields.has_rules
+                                  ? *clock_us - fields.offset_s * kSecond_us
+                                  : utc_of_local(*clock_us, fields.has_rules ? fields.zone : context.zone);
+  if (!check_timestamp(utc_us).ok())
+    return Status(ErrorCode::datetime_out_of_range, "timestamp out of range: \"" + std::string(text) + "\"");
+  return utc_us;
+}
+
+Result<std::int64_t> parse_date(std::string_view text, const TimeContext& context) {
+  const Cursor cursor = trimmed(text);
+  if (const auto named = named_moment(cursor.rest, context)) {
+    if (*named == kTimestampInfinity) return kDateInfinity;
+    if (*named == kTimestampMinusInfinity) return kDateMinusInfinity;
+    return day_time_of(*named).days;
   }
-  return Status(ErrorCode::invalid_datetime, std::string("invalid input syntax for type timestamp") +
-                                                 (with_zone ? " with time zone" : "") + ": \"" +
-                                                 std::string(text) + "\"");
+  Fields fields;
+  const Parsed parsed = parse_fields(cursor, fields);
+  if (parsed != Parsed::ok) return not_parsed(parsed, "date", text);
+  const std::int64_t days = days_of_date(fields.date);
+  if (!check_date(days).ok())
+    return Status(ErrorCode::datetime_out_of_range, "date out of range: \"" + std::string(text) + "\"");
+  return days;
+}
+
+Result<std::int64_t> parse_time(std::string_view text, const TimeContext& context) {
+  Cursor cursor = trimmed(text);
+  if (in_lower_case(cursor.rest) == "now")
+    return day_time_of(local_of_utc(context.now_us, context.zone)).time_us;
+  Fields fields;
+  Parsed parsed = parse_fields(cursor, fields);
+  if (parsed != Parsed::ok || !fields.has_time) {
+    // A time alone. A zone behind it is ignored.
+    fields = {};
+    parsed = take_time(cursor, fields.time_us);
+    cursor.skip_spaces();
+    if (parsed == Parsed::ok && !cursor.rest.empty()) parsed = take_zone(cursor, fields);
+    if (parsed == Parsed::ok && !cursor.rest.empty()) parsed = Parsed::invalid;
+  }
+  if (parsed != Parsed::ok) return not_parsed(parsed, "time", text);
+  if (fields.time_us > kDay_us) return not_parsed(Parsed::out_of_range, "time", text);
+  return fields.time_us;
 }
 
 }  // namespace namdb::sql

@@ -1,26 +1,37 @@
-// Timestamps as text: microseconds since 2000-01-01 00:00:00, in the proleptic Gregorian calendar, without
-// leap seconds. The one time zone is UTC.
+// Timestamps, dates and times of day as text. Timestamps are microseconds since 2000-01-01 00:00:00, dates
+// are days since then, times of day microseconds since midnight.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 
 #include "common/base/error.h"
+#include "compute/sql/value/calendar.h"
+#include "compute/sql/value/time_zone.h"
 
 namespace namdb::sql {
 
-inline constexpr std::int64_t kTimestampInfinity = std::numeric_limits<std::int64_t>::max();
-inline constexpr std::int64_t kTimestampMinusInfinity = std::numeric_limits<std::int64_t>::min();
-// 1970-01-01 in microseconds since 2000-01-01.
-inline constexpr std::int64_t kUnixEpoch_us = -946'684'800'000'000;
+// ISO: "2024-02-29 13:05:00.25".
+void append_timestamp(std::string& out, std::int64_t timestamp_us);
+// In the zone, with its offset: "2024-02-29 15:05:00.25+02".
+void append_timestamp(std::string& out, std::int64_t utc_us, const absl::TimeZone& zone);
+void append_date(std::string& out, std::int64_t days);
+void append_time(std::string& out, std::int64_t time_us);
 
-// ISO: "2024-02-29 13:05:00.25", with "+00" behind it for timestamptz.
-void append_timestamp(std::string& out, std::int64_t timestamp_us, bool with_zone);
+// ISO 8601 dates with an optional time, fraction and zone; epoch, infinity, -infinity, now, today. Errors
+// invalid_datetime, datetime_out_of_range, invalid_zone_displacement.
+// A zone in the text is ignored, as in PostgreSQL.
+Result<std::int64_t> parse_timestamp(std::string_view text, const TimeContext& context);
+// In UTC. Without a zone, the text is of the session's.
+Result<std::int64_t> parse_timestamp_with_zone(std::string_view text, const TimeContext& context);
+// A time in the text is ignored.
+Result<std::int64_t> parse_date(std::string_view text, const TimeContext& context);
+// "hh:mm[:ss[.ffffff]]", or what a timestamp has of it.
+Result<std::int64_t> parse_time(std::string_view text, const TimeContext& context);
 
-// ISO 8601 dates with an optional time, fraction and zone; epoch, infinity, -infinity, now, today. A zone is
-// ignored for timestamp, as in PostgreSQL, and applied for timestamptz. invalid_datetime otherwise.
-Result<std::int64_t> parse_timestamp(std::string_view text, bool with_zone, std::int64_t now_us);
+// Errors datetime_out_of_range: PostgreSQL's types do not hold it.
+Status check_timestamp(std::int64_t timestamp_us);
+Status check_date(std::int64_t days);
 
 }  // namespace namdb::sql

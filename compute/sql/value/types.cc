@@ -30,6 +30,7 @@ constexpr std::array kTypes = {
     TypeRow{TypeId::int2, TypeClass::integer, 21, 2, "smallint", "int2"},
     TypeRow{TypeId::int4, TypeClass::integer, 23, 4, "integer", "int4"},
     TypeRow{TypeId::int8, TypeClass::integer, 20, 8, "bigint", "int8"},
+    TypeRow{TypeId::float4, TypeClass::real, 700, 4, "real", "float4"},
     TypeRow{TypeId::float8, TypeClass::real, 701, 8, "double precision", "float8"},
     TypeRow{TypeId::numeric, TypeClass::numeric, 1700, -1, "numeric", "numeric"},
     TypeRow{TypeId::text, TypeClass::string, 25, -1, "text", "text"},
@@ -37,6 +38,11 @@ constexpr std::array kTypes = {
     TypeRow{TypeId::bpchar, TypeClass::string, 1042, -1, "character", "bpchar"},
     TypeRow{TypeId::timestamp, TypeClass::time, 1114, 8, "timestamp without time zone", "timestamp"},
     TypeRow{TypeId::timestamptz, TypeClass::time, 1184, 8, "timestamp with time zone", "timestamptz"},
+    TypeRow{TypeId::date, TypeClass::time, 1082, 4, "date", "date"},
+    TypeRow{TypeId::time, TypeClass::time_of_day, 1083, 8, "time without time zone", "time"},
+    TypeRow{TypeId::interval, TypeClass::interval, 1186, 16, "interval", "interval"},
+    TypeRow{TypeId::uuid, TypeClass::bytes, 2950, 16, "uuid", "uuid"},
+    TypeRow{TypeId::bytea, TypeClass::bytes, 17, -1, "bytea", "bytea"},
     TypeRow{TypeId::name, TypeClass::string, 19, 64, "name", "name"},
     TypeRow{TypeId::char1, TypeClass::string, 18, 1, "\"char\"", "char"},
     TypeRow{TypeId::json, TypeClass::string, 114, -1, "json", "json"},
@@ -50,6 +56,7 @@ constexpr std::array kTypes = {
     array_row(TypeId::int2_array, 1005, "smallint[]", "_int2", TypeId::int2),
     array_row(TypeId::int4_array, 1007, "integer[]", "_int4", TypeId::int4),
     array_row(TypeId::int8_array, 1016, "bigint[]", "_int8", TypeId::int8),
+    array_row(TypeId::float4_array, 1021, "real[]", "_float4", TypeId::float4),
     array_row(TypeId::float8_array, 1022, "double precision[]", "_float8", TypeId::float8),
     array_row(TypeId::numeric_array, 1231, "numeric[]", "_numeric", TypeId::numeric),
     array_row(TypeId::text_array, 1009, "text[]", "_text", TypeId::text),
@@ -59,6 +66,12 @@ constexpr std::array kTypes = {
               TypeId::timestamp),
     array_row(TypeId::timestamptz_array, 1185, "timestamp with time zone[]", "_timestamptz",
               TypeId::timestamptz),
+    array_row(TypeId::date_array, 1182, "date[]", "_date", TypeId::date),
+    array_row(TypeId::time_array, 1183, "time without time zone[]", "_time", TypeId::time),
+    array_row(TypeId::interval_array, 1187, "interval[]", "_interval", TypeId::interval),
+    array_row(TypeId::uuid_array, 2951, "uuid[]", "_uuid", TypeId::uuid),
+    array_row(TypeId::bytea_array, 1001, "bytea[]", "_bytea", TypeId::bytea),
+    array_row(TypeId::json_array, 199, "json[]", "_json", TypeId::json),
     array_row(TypeId::name_array, 1003, "name[]", "_name", TypeId::name),
     array_row(TypeId::char1_array, 1002, "\"char\"[]", "_char", TypeId::char1),
     array_row(TypeId::oid_array, 1028, "oid[]", "_oid", TypeId::oid),
@@ -129,6 +142,20 @@ Type column_type(layout::ColumnType type, unsigned precision, unsigned scale) {
       return {TypeId::text};
     case layout::ColumnType::timestamp:
       return {TypeId::timestamp};
+    case layout::ColumnType::date:
+      return {TypeId::date};
+    case layout::ColumnType::time:
+      return {TypeId::time};
+    case layout::ColumnType::timestamp_with_time_zone:
+      return {TypeId::timestamptz};
+    case layout::ColumnType::real:
+      return {TypeId::float4};
+    case layout::ColumnType::uuid:
+      return {TypeId::uuid};
+    case layout::ColumnType::bytea:
+      return {TypeId::bytea};
+    case layout::ColumnType::json:
+      return {TypeId::json};
   }
   return {};
 }
@@ -185,7 +212,7 @@ std::vector<TypeId> all_types() {
 
 bool is_preferred(TypeId id) {
   return id == TypeId::oid || id == TypeId::boolean || id == TypeId::float8 || id == TypeId::text ||
-         id == TypeId::timestamptz;
+         id == TypeId::timestamptz || id == TypeId::interval;
 }
 
 Oid type_oid(TypeId id) {
@@ -200,14 +227,7 @@ std::optional<TypeId> type_from_oid(Oid oid) {
   for (const TypeRow& row : kTypes) {
     if (row.oid == oid) return row.id;
   }
-  switch (oid) {
-    case 0:
-      return TypeId::unknown;
-    case kOidFloat4:
-      return TypeId::float8;
-    default:
-      return std::nullopt;
-  }
+  return oid == 0 ? std::optional(TypeId::unknown) : std::nullopt;
 }
 
 }  // namespace namdb::sql

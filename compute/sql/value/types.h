@@ -20,6 +20,7 @@ enum class TypeId : std::uint8_t {
   int2,
   int4,
   int8,
+  float4,
   float8,
   numeric,
   text,
@@ -27,6 +28,11 @@ enum class TypeId : std::uint8_t {
   bpchar,  // char(n)
   timestamp,
   timestamptz,
+  date,
+  time,
+  interval,
+  uuid,
+  bytea,
   // Types of the system catalogs: expressions have them, columns of tables do not.
   name,
   char1,  // "char": one byte
@@ -43,6 +49,7 @@ enum class TypeId : std::uint8_t {
   int2_array,
   int4_array,
   int8_array,
+  float4_array,
   float8_array,
   numeric_array,
   text_array,
@@ -50,6 +57,12 @@ enum class TypeId : std::uint8_t {
   bpchar_array,
   timestamp_array,
   timestamptz_array,
+  date_array,
+  time_array,
+  interval_array,
+  uuid_array,
+  bytea_array,
+  json_array,
   name_array,
   char1_array,
   oid_array,
@@ -58,7 +71,20 @@ enum class TypeId : std::uint8_t {
 };
 
 // Types of one class are compared and calculated with in the same way.
-enum class TypeClass : std::uint8_t { unknown, boolean, integer, numeric, real, string, time, oid, array };
+enum class TypeClass : std::uint8_t {
+  unknown,
+  boolean,
+  integer,
+  numeric,
+  real,
+  string,
+  time,  // dates and timestamps
+  time_of_day,
+  interval,
+  bytes,
+  oid,
+  array,
+};
 
 struct Type {
   TypeId id = TypeId::unknown;
@@ -75,7 +101,10 @@ struct Type {
   // regclass and its like: their values come from the catalog.
   bool is_catalog_object() const { return type_class() == TypeClass::oid && id != TypeId::oid; }
   // Whether a datum of it borrows bytes (Datum::text).
-  bool has_bytes() const { return id == TypeId::unknown || is_string() || is_array() || is_catalog_object(); }
+  bool has_bytes() const {
+    return id == TypeId::unknown || is_string() || type_class() == TypeClass::bytes || is_array() ||
+           is_catalog_object();
+  }
   bool is_number() const {
     const TypeClass c = type_class();
     return c == TypeClass::integer || c == TypeClass::numeric || c == TypeClass::real;
@@ -112,10 +141,9 @@ std::vector<TypeId> all_types();
 bool is_preferred(TypeId id);
 // Size in PostgreSQL's wire description: bytes, or -1 for a variable length.
 std::int16_t type_size(TypeId id);
-// The type of a parameter that a client declares. Types that namdb stores in another one (real) map to it.
+// The type of a parameter that a client declares.
 std::optional<TypeId> type_from_oid(Oid oid);
 
-inline constexpr Oid kOidFloat4 = 700;
 inline constexpr Oid kOidUnknown = 705;
 
 }  // namespace namdb::sql

@@ -46,8 +46,8 @@ Status malformed_literal(std::string_view text) {
 // Reads `{a,"b c",NULL}`.
 class LiteralReader {
  public:
-  LiteralReader(std::string_view text, TypeId type, std::int64_t now_us)
-      : text_(text), element_(element_type(type)), now_us_(now_us), writer_(type) {}
+  LiteralReader(std::string_view text, TypeId type, const TimeContext& time)
+      : text_(text), element_(element_type(type)), time_(time), writer_(type) {}
 
   Status read(Arena& arena, Datum& out) {
     skip_blanks();
@@ -111,7 +111,7 @@ class LiteralReader {
     }
     Datum value;
     if (quoted || escaped || !is_null_word(word)) {
-      if (Status status = parse_text(word, element_, now_us_, arena, value); !status.ok()) return status;
+      if (Status status = parse_text(word, element_, time_, arena, value); !status.ok()) return status;
     }
     writer_.add(value);
     return {};
@@ -120,12 +120,12 @@ class LiteralReader {
   std::string_view text_;
   std::size_t at_ = 0;
   TypeId element_;
-  std::int64_t now_us_;
+  const TimeContext& time_;
   ArrayWriter writer_;
 };
 
 // Reads the numbers of int2vector and oidvector.
-Status parse_vector(std::string_view text, TypeId type, std::int64_t now_us, Arena& arena, Datum& out) {
+Status parse_vector(std::string_view text, TypeId type, const TimeContext& time, Arena& arena, Datum& out) {
   ArrayWriter writer(type);
   std::size_t at = 0;
   while (true) {
@@ -135,7 +135,7 @@ Status parse_vector(std::string_view text, TypeId type, std::int64_t now_us, Are
     std::size_t end = at;
     while (end < text.size() && !is_space(text[end])) ++end;
     Datum value;
-    Status status = parse_text(text.substr(at, end - at), element_type(type), now_us, arena, value);
+    Status status = parse_text(text.substr(at, end - at), element_type(type), time, arena, value);
     if (!status.ok()) return status;
     writer.add(value);
     at = end;
@@ -159,7 +159,7 @@ void append_element_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_array_text(std::string& out, TypeId type, const Datum& value) {
+void append_array_text(std::string& out, TypeId type, const Datum& value, const absl::TimeZone& zone) {
   const bool vector = is_vector(type);
   if (!vector) out += '{';
   ArrayReader reader(type, value);
@@ -172,7 +172,7 @@ void append_array_text(std::string& out, TypeId type, const Datum& value) {
       continue;
     }
     text.clear();
-    append_text(text, {element_type(type)}, element);
+    append_text(text, {element_type(type)}, element, zone);
     append_element_text(out, text);
   }
   if (!vector) out += '}';
@@ -203,9 +203,10 @@ void append_array_binary(std::string& out, TypeId type, const Datum& value) {
   out += elements;
 }
 
-Status parse_array_text(std::string_view text, TypeId type, std::int64_t now_us, Arena& arena, Datum& out) {
-  if (is_vector(type)) return parse_vector(text, type, now_us, arena, out);
-  return LiteralReader(text, type, now_us).read(arena, out);
+Status parse_array_text(std::string_view text, TypeId type, const TimeContext& time, Arena& arena,
+                        Datum& out) {
+  if (is_vector(type)) return parse_vector(text, type, time, arena, out);
+  return LiteralReader(text, type, time).read(arena, out);
 }
 
 Status parse_array_binary(std::string_view bytes, TypeId type, Arena& arena, Datum& out) {
@@ -244,7 +245,7 @@ Status parse_array_binary(std::string_view bytes, TypeId type, Arena& arena, Dat
         if (bytes.size() - at < static_cast<std::size_t>(size)) return malformed;
         const std::string_view own = bytes.substr(at, static_cast<std::size_t>(size));
         at += own.size();
-        if (Status status = parse_binary(own, element, declared, arena, value); !status.ok()) return status;
+        if (Status status = parse_binary(own, element, arena, value); !status.ok()) return status;
       }
       if (whole) writer.add(value);
     }

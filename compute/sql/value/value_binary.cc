@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "compute/sql/value/bytes.h"
+#include "compute/sql/value/calendar.h"
+#include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -108,7 +110,23 @@ void append_binary(std::string& out, const Type& type, const Datum& value) {
     case TypeId::int8:
     case TypeId::timestamp:
     case TypeId::timestamptz:
+    case TypeId::time:
       append_big_endian(out, value.integer);
+      break;
+    case TypeId::date:
+      append_big_endian(out, static_cast<std::int32_t>(value.integer));
+      break;
+    case TypeId::interval:
+      append_big_endian(out, value.integer);
+      append_big_endian(out, value.calendar.days);
+      append_big_endian(out, value.calendar.months);
+      break;
+    case TypeId::uuid:
+    case TypeId::bytea:
+      out += value.text;
+      break;
+    case TypeId::float4:
+      append_big_endian(out, std::bit_cast<std::int32_t>(static_cast<float>(value.real)));
       break;
     case TypeId::float8:
       append_big_endian(out, std::bit_cast<std::int64_t>(value.real));
@@ -128,7 +146,21 @@ void append_binary(std::string& out, const Type& type, const Datum& value) {
   }
 }
 
-Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Arena& arena, Datum& out) {
+namespace {
+
+Status check_range(TypeId type, std::int64_t value) {
+  if (type == TypeId::time && (value < 0 || value > kDay_us))
+    return Status(ErrorCode::datetime_out_of_range, "time out of range");
+  if (type == TypeId::date && value != kDateInfinity && value != kDateMinusInfinity) return check_date(value);
+  const bool is_timestamp = type == TypeId::timestamp || type == TypeId::timestamptz;
+  if (is_timestamp && value != kTimestampInfinity && value != kTimestampMinusInfinity)
+    return check_timestamp(value);
+  return {};
+}
+
+}  // namespace
+
+Status parse_binary(std::string_view bytes, TypeId type, Arena& arena, Datum& out) {
   out = Datum();
   out.null = false;
   switch (type) {
@@ -141,16 +173,30 @@ Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Arena& ar
     case TypeId::int8:
     case TypeId::timestamp:
     case TypeId::timestamptz:
+    case TypeId::date:
+    case TypeId::time:
       if (const auto expected = static_cast<std::size_t>(type_size(type)); bytes.size() != expected)
         return wrong_size(bytes, expected);
       out.integer = signed_big_endian(bytes);
+      return check_range(type, out.integer);
+    case TypeId::interval:
+      if (bytes.size() != 16) return wrong_size(bytes, 16);
+      out = Datum::of_interval({static_cast<std::int32_t>(signed_big_endian(bytes.substr(12))),
+                                static_cast<std::int32_t>(signed_big_endian(bytes.substr(8, 4))),
+                                signed_big_endian(bytes.substr(0, 8))});
+      return {};
+    case TypeId::uuid:
+      if (bytes.size() != layout::kUuid_bytes) return wrong_size(bytes, layout::kUuid_bytes);
+      out.text = bytes;
+      return {};
+    case TypeId::bytea:
+      out.text = bytes;
+      return {};
+    case TypeId::float4:
+      if (bytes.size() != 4) return wrong_size(bytes, 4);
+      out.real = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(big_endian(bytes))));
       return {};
     case TypeId::float8:
-      if (declared == kOidFloat4) {
-        if (bytes.size() != 4) return wrong_size(bytes, 4);
-        out.real = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(big_endian(bytes))));
-        return {};
-      }
       if (bytes.size() != 8) return wrong_size(bytes, 8);
       out.real = std::bit_cast<double>(big_endian(bytes));
       return {};
@@ -169,7 +215,8 @@ Status parse_binary(std::string_view bytes, TypeId type, Oid declared, Arena& ar
       break;
   }
   out.text = bytes;
-  return check_utf8(bytes);
+  if (Status status = check_utf8(bytes); !status.ok()) return status;
+  return type == TypeId::json ? check_json(bytes) : Status();
 }
 
 }  // namespace namdb::sql

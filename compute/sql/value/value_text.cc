@@ -7,17 +7,12 @@
 #include <limits>
 
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/interval.h"
 #include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 Status invalid(std::string_view text, TypeId type) {
   return Status(ErrorCode::invalid_text, "invalid input syntax for type " + std::string(type_name(type)) +
@@ -32,7 +27,7 @@ bool equal_ignoring_case(std::string_view a, std::string_view lower) {
 
 // Whether the word is a prefix of one of PostgreSQL's names of a boolean: "t", "tr", "yes", "of", "1", ...
 bool parse_boolean(std::string_view text, bool& value) {
-  const std::string_view word = trim(text);
+  const std::string_view word = without_spaces_around(text);
   const auto abbreviates = [word](std::string_view whole, std::size_t least) {
     return word.size() >= least && word.size() <= whole.size() &&
            equal_ignoring_case(word, whole.substr(0, word.size()));
@@ -49,7 +44,7 @@ bool parse_boolean(std::string_view text, bool& value) {
 }
 
 Status parse_integer(std::string_view text, TypeId type, std::int64_t& value) {
-  std::string_view digits = trim(text);
+  std::string_view digits = without_spaces_around(text);
   if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') digits.remove_prefix(1);
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::invalid_argument || stop != digits.data() + digits.size())
@@ -68,7 +63,7 @@ Status parse_integer(std::string_view text, TypeId type, std::int64_t& value) {
 
 // PostgreSQL takes what strtoul() does, negative numbers included.
 Status parse_oid(std::string_view text, std::int64_t& value) {
-  const std::string_view digits = trim(text);
+  const std::string_view digits = without_spaces_around(text);
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::invalid_argument || stop != digits.data() + digits.size())
     return invalid(text, TypeId::oid);
@@ -89,16 +84,19 @@ std::size_t prefix_within(std::string_view text, std::size_t most_bytes) {
   return end;
 }
 
-Status parse_real(std::string_view text, double& value) {
-  std::string_view digits = trim(text);
+template <typename Real>
+Status parse_real(std::string_view text, TypeId type, double& value) {
+  std::string_view digits = without_spaces_around(text);
   if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') digits.remove_prefix(1);
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  Real number = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error == std::errc::invalid_argument || stop != digits.data() + digits.size())
-    return invalid(text, TypeId::float8);
+    return invalid(text, type);
   if (error == std::errc::result_out_of_range) {
     return Status(ErrorCode::numeric_out_of_range,
-                  "\"" + std::string(text) + "\" is out of range for type double precision");
+                  "\"" + std::string(text) + "\" is out of range for type " + std::string(type_name(type)));
   }
+  value = static_cast<double>(number);
   return {};
 }
 
@@ -108,8 +106,10 @@ void append_integer(std::string& out, std::int64_t value) {
   out.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
 }
 
-// Shortest digits that read back as the same number, laid out as PostgreSQL does it.
-void append_real(std::string& out, double value) {
+// Shortest digits that read back as the same number, laid out as PostgreSQL does it: with an exponent where
+// it is not below `exponent_from`.
+template <typename Real>
+void append_real(std::string& out, Real value, int exponent_from) {
   if (std::isnan(value)) {
     out += "NaN";
     return;
@@ -134,7 +134,7 @@ void append_real(std::string& out, double value) {
   std::string digits(1, text[0]);
   if (e > 2) digits.append(text.substr(2, e - 2));
   const int count = static_cast<int>(digits.size());
-  if (exponent < -4 || exponent >= 15) {
+  if (exponent < -4 || exponent >= exponent_from) {
     out += digits[0];
     if (count > 1) out.append(".").append(digits, 1);
     out += exponent < 0 ? "e-" : "e+";
@@ -154,7 +154,7 @@ void append_real(std::string& out, double value) {
 
 }  // namespace
 
-void append_text(std::string& out, const Type& type, const Datum& value) {
+void append_text(std::string& out, const Type& type, const Datum& value, const absl::TimeZone& zone) {
   switch (type.id) {
     case TypeId::boolean:
       out += value.integer != 0 ? 't' : 'f';
@@ -164,22 +164,42 @@ void append_text(std::string& out, const Type& type, const Datum& value) {
     case TypeId::int8:
       append_integer(out, value.integer);
       break;
+    case TypeId::float4:
+      append_real(out, static_cast<float>(value.real), 6);
+      break;
     case TypeId::float8:
-      append_real(out, value.real);
+      append_real(out, value.real, 15);
       break;
     case TypeId::numeric:
       append(out, value.decimal());
       break;
     case TypeId::timestamp:
+      append_timestamp(out, value.integer);
+      break;
     case TypeId::timestamptz:
-      append_timestamp(out, value.integer, type.id == TypeId::timestamptz);
+      append_timestamp(out, value.integer, zone);
+      break;
+    case TypeId::date:
+      append_date(out, value.integer);
+      break;
+    case TypeId::time:
+      append_time(out, value.integer);
+      break;
+    case TypeId::interval:
+      append_interval(out, value.interval());
+      break;
+    case TypeId::uuid:
+      append_uuid_text(out, value.text);
+      break;
+    case TypeId::bytea:
+      append_bytea_text(out, value.text);
       break;
     case TypeId::oid:
       append_integer(out, value.integer);
       break;
     default:
       if (type.is_array()) {
-        append_array_text(out, type.id, value);
+        append_array_text(out, type.id, value, zone);
       } else {
         out += value.text;
       }
@@ -187,7 +207,16 @@ void append_text(std::string& out, const Type& type, const Datum& value) {
   }
 }
 
-Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Arena& arena, Datum& out) {
+namespace {
+
+Status take_integer(const Result<std::int64_t>& value, Datum& out) {
+  if (value.ok()) out.integer = *value;
+  return value.ok() ? Status() : value.status();
+}
+
+}  // namespace
+
+Status parse_text(std::string_view text, TypeId type, const TimeContext& time, Arena& arena, Datum& out) {
   out = Datum();
   out.null = false;
   switch (type) {
@@ -201,8 +230,10 @@ Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Arena
     case TypeId::int4:
     case TypeId::int8:
       return parse_integer(text, type, out.integer);
+    case TypeId::float4:
+      return parse_real<float>(text, type, out.real);
     case TypeId::float8:
-      return parse_real(text, out.real);
+      return parse_real<double>(text, type, out.real);
     case TypeId::numeric: {
       const Result<Decimal> number = parse_decimal(text);
       if (!number.ok()) return number.status();
@@ -210,12 +241,27 @@ Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Arena
       return {};
     }
     case TypeId::timestamp:
-    case TypeId::timestamptz: {
-      const Result<std::int64_t> value = parse_timestamp(text, type == TypeId::timestamptz, now_us);
-      if (!value.ok()) return value.status();
-      out.integer = *value;
+      return take_integer(parse_timestamp(text, time), out);
+    case TypeId::timestamptz:
+      return take_integer(parse_timestamp_with_zone(text, time), out);
+    case TypeId::date:
+      return take_integer(parse_date(text, time), out);
+    case TypeId::time:
+      return take_integer(parse_time(text, time), out);
+    case TypeId::interval: {
+      const Result<Interval> interval = parse_interval(text);
+      if (!interval.ok()) return interval.status();
+      out = Datum::of_interval(*interval);
       return {};
     }
+    case TypeId::uuid:
+      return parse_uuid_text(without_spaces_around(text), arena, out);
+    case TypeId::bytea:
+      return parse_bytea_text(text, arena, out);
+    case TypeId::json:
+      if (Status status = check_utf8(text); !status.ok()) return status;
+      out.text = text;
+      return check_json(text);
     case TypeId::oid:
       return parse_oid(text, out.integer);
     case TypeId::char1:
@@ -225,7 +271,7 @@ Status parse_text(std::string_view text, TypeId type, std::int64_t now_us, Arena
       text = text.substr(0, prefix_within(text, kMaxName_bytes));
       break;
     default:
-      if (Type{type}.is_array()) return parse_array_text(text, type, now_us, arena, out);
+      if (Type{type}.is_array()) return parse_array_text(text, type, time, arena, out);
       if (Type{type}.is_catalog_object()) return invalid(text, type);
       break;
   }

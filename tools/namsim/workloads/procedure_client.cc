@@ -28,7 +28,7 @@ Value value_of(const std::string& text, const procedure::Parameter& result) {
   if (type.is_string() || type.id == sql::TypeId::timestamp) return text;
   sql::Arena arena;
   sql::Datum datum;
-  NAMDB_CHECK(sql::parse_text(text, type.id, 0, arena, datum).ok());
+  NAMDB_CHECK(sql::parse_text(text, type.id, sql::TimeContext(), arena, datum).ok());
   return type.id == sql::TypeId::numeric ? static_cast<std::int64_t>(datum.unscaled) : datum.integer;
 }
 

@@ -12,7 +12,7 @@ class AnswerSink final : public sql::ResultSink {
  public:
   explicit AnswerSink(SqlAnswer& answer) : answer_(answer) {}
 
-  void begin_rows(std::span<const sql::ResultColumn> columns) override {
+  void begin_rows(std::span<const sql::ResultColumn> columns, const absl::TimeZone&) override {
     types_.clear();
     answer_.columns.clear();
     answer_.rows.clear();

@@ -1,0 +1,228 @@
+// COPY: rows between a table and the client's data.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/sql/copy/copy_reader.h"
+#include "compute/sql/copy/copy_writer.h"
+#include "compute/sql/execute/run.h"
+#include "compute/sql/execute/write_row.h"
+#include "compute/sql/value/value_format.h"
+
+namespace namdb::sql {
+namespace {
+
+constexpr std::size_t kInsertedAtOnce = 1024;  // rows that are looked up together
+constexpr std::uint64_t kCopiedAtOnce = 4096;
+constexpr std::size_t kMaxShown_bytes = 100;  // of a field, in an error's context
+
+// Takes rows out of the client's data and inserts them.
+class CopyIn {
+ public:
+  CopyIn(Run& run, const CopyFromPlan& plan, CopySource& source)
+      : run_(run),
+        plan_(plan),
+        source_(source),
+        reader_(plan.options, names_of(plan)),
+        row_(plan.insert.table->schema),
+        memory_(run.client_memory) {}
+
+  reactor::Task<Status> copy() {
+    while (true) {
+      const Result<CopyReader::Next> next = reader_.next(fields_);
+      if (!next.ok()) {
+        note_place({});
+        co_return next.status();
+      }
+      Status status;
+      if (*next == CopyReader::Next::end) break;
+      if (*next == CopyReader::Next::more) {
+        status = co_await read_more();
+      } else {
+        status = co_await insert();
+      }
+      if (!status.ok()) co_return status;
+    }
+    Status status = co_await run_.transaction->fetch();
+    if (status.ok()) status = co_await drain();
+    co_return status;
+  }
+
+ private:
+  static std::vector<std::string> names_of(const CopyFromPlan& plan) {
+    std::vector<std::string> names;
+    for (const std::uint32_t column : plan.columns)
+      names.push_back(plan.insert.table->schema.columns()[column].name);
+    return names;
+  }
+
+  void note_place(std::string_view more) const {
+    if (!run_.error.context.empty() || reader_.line() == 0) return;
+    run_.error.context =
+        "COPY " + plan_.insert.table->name + ", line " + std::to_string(reader_.line()) + std::string(more);
+  }
+
+  reactor::Task<Status> read_more() {
+    const auto part = co_await source_.next();
+    if (!part.ok()) co_return part.status();
+    if (*part) {
+      reader_.add(**part);
+    } else {
+      reader_.end();
+      sent_all_ = true;
+    }
+    Status status = memory_.resize(reader_.kept_bytes());
+    if (status.ok()) status = run_.interrupt.check();
+    co_return status;
+  }
+
+  // Drops the bytes behind the end of the data.
+  reactor::Task<Status> drain() {
+    while (!sent_all_) {
+      const auto part = co_await source_.next();
+      if (!part.ok()) co_return part.status();
+      sent_all_ = !part->has_value();
+    }
+    co_return Status();
+  }
+
+  Status parse(std::vector<Datum>& values) {
+    values.assign(fields_.size(), Datum());
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      if (!fields_[i]) continue;
+      run_.work.charge(fields_[i]->size());
+      const TypeId type = plan_.types[i].id;
+      Status status = plan_.options.format == CopyFormat::binary
+                          ? parse_binary(*fields_[i], type, run_.arena, values[i])
+                          : parse_text(*fields_[i], type, run_.facts.time(), run_.arena, values[i]);
+      if (status.ok()) continue;
+      const std::string& name = plan_.insert.table->schema.columns()[plan_.columns[i]].name;
+      std::string place = ", column " + name;
+      if (plan_.options.format != CopyFormat::binary)
+        place += ": \"" + std::string(fields_[i]->substr(0, kMaxShown_bytes)) + "\"";
+      note_place(place);
+      return status;
+    }
+    return {};
+  }
+
+  reactor::Task<Status> insert() {
+    std::vector<Datum>& values = values_;
+    Status status = parse(values);
+    const InsertPlan& plan = plan_.insert;
+    row_ = layout::Row(plan.table->schema);
+    const auto make = [&] { return make_row(run_, *plan.table, plan.rows.front(), values, row_); };
+    if (status.ok()) status = make();
+    if (run_.work.paused()) status = co_await run_.resume(make);
+    if (!status.ok()) {
+      note_place({});
+      co_return status;
+    }
+    run_.transaction->insert(plan.table, row_.bytes());
+    run_.work.charge(Work::kWrittenRow_units);
+    run_.next_row();
+    // Fetches now and then, so that a duplicate key is the statement's error and not the commit's.
+    if (++run_.affected % kInsertedAtOnce == 0) {
+      status = co_await run_.transaction->fetch();
+      if (!status.ok()) note_place({});
+    }
+    if (status.ok() && run_.work.due()) status = co_await run_.take_turn();
+    co_return status;
+  }
+
+  Run& run_;
+  const CopyFromPlan& plan_;
+  CopySource& source_;
+  CopyReader reader_;
+  layout::Row row_;
+  MemoryShare memory_;
+  std::vector<std::optional<std::string_view>> fields_;
+  std::vector<Datum> values_;
+  bool sent_all_ = false;
+};
+
+// Gives the rows of a query to the client as data of COPY.
+class CopyOut final : public ResultSink {
+ public:
+  CopyOut(ResultSink& client, const CopyToPlan& plan, const absl::TimeZone& zone)
+      : client_(client), writer_(plan.options, types_of(plan), zone) {}
+
+  void begin(std::span<const std::string> names) {
+    writer_.begin(bytes_, names);
+    give();
+  }
+  void end() {
+    writer_.end(bytes_);
+    give();
+    client_.end_copy_out();
+  }
+
+  void begin_rows(std::span<const ResultColumn>, const absl::TimeZone&) override {}
+  // One message a row, as in PostgreSQL.
+  void add_row(std::span<const Datum> values) override {
+    writer_.row(bytes_, values);
+    give();
+  }
+  void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
+    client_.notice(severity, sqlstate, message);
+  }
+  void setting_changed(std::string_view name, std::string_view value) override {
+    client_.setting_changed(name, value);
+  }
+  bool congested() const override { return client_.congested(); }
+  reactor::Task<Status> relieve() override { return client_.relieve(); }
+  std::uint64_t position() const override { return client_.position(); }
+  bool rewind(std::uint64_t position) override { return client_.rewind(position); }
+  void complete(const Completion&) override {}
+  void error(const Status&, const ErrorFields&) override {}
+
+ private:
+  static std::vector<Type> types_of(const CopyToPlan& plan) {
+    std::vector<Type> types;
+    for (const ResultColumn& column : plan.columns) types.push_back(column.type);
+    return types;
+  }
+  void give() {
+    if (!bytes_.empty()) client_.copy_data(bytes_);
+    bytes_.clear();
+  }
+
+  ResultSink& client_;
+  CopyWriter writer_;
+  std::string bytes_;
+};
+
+Status no_copy() {
+  return Status(ErrorCode::feature_not_supported, "COPY with the client is not supported here");
+}
+
+}  // namespace
+
+reactor::Task<Status> run_copy_from(Run& run, const CopyFromPlan& plan) {
+  CopySource* const source =
+      run.sink.begin_copy_in(plan.columns.size(), plan.options.format == CopyFormat::binary);
+  if (source == nullptr) co_return no_copy();
+  CopyIn copy(run, plan, *source);
+  co_return co_await copy.copy();
+}
+
+reactor::Task<Status> run_copy_to(Run& run, const CopyToPlan& plan) {
+  if (!run.sink.begin_copy_out(plan.columns.size(), plan.options.format == CopyFormat::binary))
+    co_return no_copy();
+  CopyOut out(run.sink, plan, run.facts.zone());
+  std::vector<std::string> names;
+  for (const ResultColumn& column : plan.columns) names.push_back(column.name);
+  out.begin(names);
+  Arena arena;
+  Run nested = run.nested(out, arena, run.work, run.outer);
+  const std::unique_ptr<Query> query = run.start_query(*plan.query);
+  while (!query->done()) {
+    Status status = co_await query->fetch(nested, kCopiedAtOnce);
+    if (!status.ok()) co_return status;
+  }
+  run.affected = nested.affected;
+  out.end();
+  co_return Status();
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,40 @@
+// Intervals: months, days and microseconds, which do not convert into each other, since months and days
+// differ in their lengths. As text in PostgreSQL's own style.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "compute/sql/value/decimal.h"
+#include "compute/sql/value/interval_parts.h"
+#include "compute/sql/value/time_zone.h"
+
+namespace namdb::sql {
+
+// "1 year 2 mons -3 days 04:05:06.7".
+void append_interval(std::string& out, const Interval& interval);
+// That form, words for units ("2 hours ago"), and ISO 8601 ("P1DT2H"). A number without a unit counts
+// `unit`s. Errors invalid_datetime, datetime_out_of_range.
+Result<Interval> parse_interval(std::string_view text, std::string_view unit = "second");
+
+// In microseconds, with months of 30 days and days of 24 hours: intervals are compared by it.
+Int128 comparable_us(const Interval& interval);
+
+// Errors datetime_out_of_range.
+Result<Interval> add(const Interval& left, const Interval& right);
+Result<Interval> negate(const Interval& interval);
+// Fractions of months go to the days, and fractions of days to the time.
+Result<Interval> multiply(const Interval& interval, double factor);
+// Whole days of the time.
+Interval with_days(std::int64_t time_us);
+
+// The timestamp that much later: first the months, then the days, then the time. Infinities stay.
+Result<std::int64_t> add_interval(std::int64_t timestamp_us, const Interval& interval);
+// The same of a moment of UTC: months and days are those of the zone's clock.
+Result<std::int64_t> add_interval(std::int64_t utc_us, const Interval& interval, const absl::TimeZone& zone);
+// The time from `right` to `left`, in years, months and days of the calendar; neither is infinite.
+Interval age(std::int64_t left_us, std::int64_t right_us);
+
+}  // namespace namdb::sql

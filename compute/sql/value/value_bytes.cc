@@ -1,0 +1,118 @@
+// The forms of uuid and bytea in text.
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "compute/sql/value/value_format.h"
+
+namespace namdb::sql {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+void append_hex(std::string& out, std::string_view bytes) {
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+}
+
+int digit_of(char c) {
+  const char lower = c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c;
+  const std::size_t digit = kDigits.find(lower);
+  return digit == std::string_view::npos ? -1 : static_cast<int>(digit);
+}
+
+Status invalid_uuid(std::string_view text) {
+  return Status(ErrorCode::invalid_text, "invalid input syntax for type uuid: \"" + std::string(text) + "\"");
+}
+
+Status invalid_bytea() {
+  return Status(ErrorCode::invalid_text, "invalid input syntax for type bytea");
+}
+
+Status parse_hex(std::string_view text, std::string& bytes) {
+  int high = -1;
+  for (const char c : text) {
+    if (c == ' ' || (c >= '\t' && c <= '\r')) continue;
+    const int digit = digit_of(c);
+    if (digit < 0)
+      return Status(ErrorCode::invalid_parameter_value,
+                    "invalid hexadecimal digit: \"" + std::string(1, c) + "\"");
+    if (high < 0) {
+      high = digit;
+    } else {
+      bytes += static_cast<char>(high << 4 | digit);
+      high = -1;
+    }
+  }
+  if (high < 0) return {};
+  return Status(ErrorCode::invalid_parameter_value, "invalid hexadecimal data: odd number of digits");
+}
+
+Status parse_escapes(std::string_view text, std::string& bytes) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\\') {
+      bytes += text[at];
+      continue;
+    }
+    const std::string_view rest = text.substr(at + 1);
+    if (rest.starts_with('\\')) {
+      bytes += '\\';
+      ++at;
+      continue;
+    }
+    const auto octal = [rest](std::size_t i) { return rest[i] >= '0' && rest[i] <= '7'; };
+    if (rest.size() < 3 || rest[0] > '3' || !octal(0) || !octal(1) || !octal(2)) return invalid_bytea();
+    bytes += static_cast<char>((rest[0] - '0') << 6 | (rest[1] - '0') << 3 | (rest[2] - '0'));
+    at += 3;
+  }
+  return {};
+}
+
+}  // namespace
+
+void append_uuid_text(std::string& out, std::string_view bytes) {
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    if (at == 4 || at == 6 || at == 8 || at == 10) out += '-';
+    append_hex(out, bytes.substr(at, 1));
+  }
+}
+
+// Hyphens may be behind any group of four digits, and braces around all.
+Status parse_uuid_text(std::string_view text, Arena& arena, Datum& out) {
+  std::string_view rest = text;
+  const bool braces = rest.starts_with('{');
+  if (braces && !rest.ends_with('}')) return invalid_uuid(text);
+  if (braces) rest = rest.substr(1, rest.size() - 2);
+  std::string bytes;
+  for (std::size_t i = 0; i < layout::kUuid_bytes; ++i) {
+    if (rest.size() < 2 || digit_of(rest[0]) < 0 || digit_of(rest[1]) < 0) return invalid_uuid(text);
+    bytes += static_cast<char>(digit_of(rest[0]) << 4 | digit_of(rest[1]));
+    rest.remove_prefix(2);
+    if (i % 2 == 1 && i + 1 < layout::kUuid_bytes && rest.starts_with('-')) rest.remove_prefix(1);
+  }
+  if (!rest.empty()) return invalid_uuid(text);
+  out = Datum::of_text(arena.copy(bytes));
+  return {};
+}
+
+void append_bytea_text(std::string& out, std::string_view bytes) {
+  out += "\\x";
+  append_hex(out, bytes);
+}
+
+Status parse_bytea_text(std::string_view text, Arena& arena, Datum& out) {
+  std::string bytes;
+  Status status = text.starts_with("\\x") ? parse_hex(text.substr(2), bytes) : parse_escapes(text, bytes);
+  out = Datum::of_text(arena.copy(bytes));
+  return status;
+}
+
+Status check_json(std::string_view text) {
+  if (nlohmann::json::accept(text)) return {};
+  return Status(ErrorCode::invalid_text, "invalid input syntax for type json");
+}
+
+}  // namespace namdb::sql
