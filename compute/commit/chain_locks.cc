@@ -17,7 +17,6 @@ using layout::JournalItems;
 
 namespace {
 
-constexpr std::size_t kMaxChainBuckets = 4096;
 // So many chains are searched one by one.
 constexpr std::size_t kFew = 32;
 // Chains are waited for so long. A commit holds one for a few round trips, the memory server for
@@ -26,14 +25,12 @@ constexpr std::uint64_t kPatience_ns = 200 * kMillisecond_ns;
 constexpr std::uint32_t kRoundsWithoutSleep = 16;
 constexpr std::uint64_t kMaxPause_ns = 500 * kMicrosecond_ns;
 
-// Report a dropped hash index as catalog_changed: the caller wrote rows, and does not know of the index's
-// table.
-Status without_space(Status status, const storage::Table& table) {
+}  // namespace
+
+Status ChainLocks::without_space(Status status, const storage::Table& table) {
   if (status.code() != ErrorCode::undefined_table || !table.schema.chained()) return status;
   return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
 }
-
-}  // namespace
 
 void ChainLocks::add(Access& access) {
   const Lookup& lookup = access.lookup;
@@ -262,97 +259,6 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
   const std::size_t left =
       chains_.erase_if([](const ChainLock& chain) { return chain.state == State::left; });
   if (left != 0) index_chains();
-  co_return Status();
-}
-
-reactor::Task<Status> ChainLocks::place() {
-  for (std::size_t at = 0; at < chains_.size(); ++at) {
-    if ((at + 1) % RowParts::kRowsInTurn == 0) co_await worker_.executor.yield();
-    Status status = co_await read_rest(&chains_[at]);
-    if (status.ok()) status = co_await place_inserts(&chains_[at]);
-    if (!status.ok()) co_return status;
-  }
-  co_return Status();
-}
-
-// The chain may have grown since the lookups saw it.
-reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
-  for (std::size_t i = 0; i < chain->buckets.size(); ++i) {
-    const Bucket& bucket = *chain->buckets[i].image;
-    if (!bucket.certified(chain->buckets[i].address)) {
-      co_return Status(ErrorCode::corrupt_data, "a locked bucket chain holds a half-written bucket");
-    }
-    if (bucket.table != chain->table->id || bucket.generation != chain->array.generation) {
-      co_return Status(ErrorCode::catalog_changed,
-                       "the table was dropped or rebuilt while the transaction ran");
-    }
-    if (i + 1 < chain->buckets.size() || bucket.next_offset == 0) continue;
-    if (chain->buckets.size() > kMaxChainBuckets && chain->table->schema.chained())
-      co_return too_many_alike(*chain->table);
-    if (chain->buckets.size() > kMaxChainBuckets)
-      co_return Status(ErrorCode::corrupt_data, "a bucket chain has no end");
-    const layout::ServerId server = chain->main.server();
-    const std::uint64_t region_bytes = worker_.cluster.region_map(server).limit_bytes;
-    if (!storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes))
-      co_return Status(ErrorCode::corrupt_data, "a bucket chain leads nowhere");
-    const GlobalAddress next(server, bucket.next_offset);
-    add_bucket(*chain, next);
-    batches_.read(next, chain->buffers.back().data(), layout::kBucket_bytes);
-    ++counters_.rereads;
-    const Status status = co_await batches_.run(counters_, layout::Stage::lock);
-    if (!status.ok()) co_return lost_connection(status);
-  }
-  co_return Status();
-}
-
-reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain) {
-  for (ChainBucket& bucket : chain->buckets) bucket.before = *bucket.image;
-  for (std::size_t i = 0; i < chain->inserts.size(); ++i) {
-    Access& access = *chain->inserts[i];
-    for (const ChainBucket& bucket : chain->buckets) {
-      for (std::uint32_t found = storage::find_entry(*bucket.image, access.key_hash);
-           found < layout::kBucketEntries;
-           found = storage::find_entry(*bucket.image, access.key_hash, found + 1)) {
-        // Another key that the lookup has compared, another row of this commit, or else a row with the same
-        // key that was inserted since.
-        const auto& collisions = access.lookup.collisions();
-        const layout::BucketEntry& other = bucket.image->entries[found];
-        const bool own = std::ranges::any_of(
-            std::span(chain->records).first(i),
-            [&other](const txn::GrantedRecord& record) { return record.address.offset() == other.offset(); });
-        if (!own && std::ranges::find(collisions, other.location) == collisions.end())
-          co_return write_conflict(*chain->table);
-      }
-    }
-    ChainBucket* home = nullptr;
-    std::uint32_t entry = 0;
-    for (ChainBucket& bucket : chain->buckets) {
-      if (const auto place = storage::free_entry(*bucket.image)) {
-        home = &bucket;
-        entry = *place;
-        break;
-      }
-    }
-    if (home == nullptr) {
-      auto fresh = co_await worker_.space.take_bucket(*chain->table, chain->main.server(), counters_);
-      if (!fresh.ok()) co_return without_space(fresh.status(), *chain->table);
-      chain->buckets.back().image->next_offset = fresh->offset();
-      chain->buckets.back().changed = true;
-      add_bucket(*chain, *fresh);
-      home = &chain->buckets.back();
-      home->fresh = home->changed = true;
-      *home->image = Bucket{};
-      home->image->table = chain->table->id;
-      home->image->generation = chain->array.generation;
-    }
-    const txn::GrantedRecord& record = chain->records[i];
-    home->image->entries[entry] = layout::BucketEntry::make(access.key_hash, record.address.offset(),
-                                                            layout::incarnation_of(record.number));
-    home->changed = true;
-  }
-  for (ChainBucket& bucket : chain->buckets) {
-    if (bucket.changed) bucket.image->seal(bucket.address);
-  }
   co_return Status();
 }
 

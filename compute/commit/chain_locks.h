@@ -135,6 +135,10 @@ class ChainLocks {
   template <typename Use>
   void each_location(const Use& use) const;
   reactor::Task<Status> read_rest(ChainLock* chain);
+  // Reports a dropped hash index as catalog_changed: the caller wrote rows, and does not know of the index's
+  // table.
+  static Status without_space(Status status, const storage::Table& table);
+  static bool has_rival(const ChainLock& chain);
   reactor::Task<Status> place_inserts(ChainLock* chain);
 
   txn::WorkerState& worker_;

@@ -389,6 +389,41 @@ TEST_CASE("two rows of one commit with the same hash are no rivals", "[chains]")
   CHECK(bucket.entries[0].offset() != bucket.entries[1].offset());
 }
 
+TEST_CASE("many rows of one commit fill the buckets of their chain, and one rival among them is a conflict",
+          "[chains]") {
+  for (const bool rival : {false, true}) {
+    ChainScene scene;
+    scene.look.bytes.bucket(scene.main(1), {.lock = kBefore, .entries = Bytes::others(2)});
+    std::vector<std::int64_t> keys;
+    for (std::int64_t key = 1; keys.size() < 3 * layout::kBucketEntries; ++key) {
+      if (scene.main(key) == scene.main(1)) keys.push_back(key);
+    }
+    for (const std::int64_t key : keys) scene.insert(key);
+    if (rival) {
+      std::vector<BucketEntry> entries = Bytes::others(2);
+      entries.push_back(scene.look.bytes.entry(keys.back(), kOtherRecord));
+      scene.look.bytes.bucket(scene.main(1), {.lock = kBefore, .entries = entries});
+    }
+    scene.lock();
+    const std::string end = scene.finish();
+    INFO(end);
+    CHECK((end == "ok") != rival);
+    if (rival) {
+      CHECK(end == "serialization_failure");
+      continue;
+    }
+    scene.install();
+    GlobalAddress address = scene.main(1);
+    std::size_t filled = 0;
+    while (!address.null() && address.offset() != 0) {
+      const layout::Bucket bucket = scene.look.bytes.bucket_at(address);
+      for (const BucketEntry& entry : bucket.entries) filled += entry.free() ? 0 : 1;
+      address = bucket.next_offset == 0 ? GlobalAddress() : GlobalAddress(0, bucket.next_offset);
+    }
+    CHECK(filled == 2 + keys.size());
+  }
+}
+
 TEST_CASE("a new row with timestamps says that it is the first of its record", "[chains]") {
   ChainScene scene({.protocol = "mvcc"});
   scene.look.bytes.bucket(scene.main(1), {.lock = kBefore});
