@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
+
+#include "common/layout/real_value.h"
 
 namespace namdb::layout {
 namespace {
@@ -36,8 +36,7 @@ void append_integer(std::string& out, const Column& column, std::int64_t value) 
 }
 
 void append_real(std::string& out, const Column& column, double value) {
-  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
-  if (value == 0) value = 0;
+  value = stored_real(column, value);
   const std::uint32_t width_bytes = column.field_bytes();
   const std::uint64_t bits = column.type == ColumnType::real
                                  ? std::bit_cast<std::uint32_t>(static_cast<float>(value))

@@ -1,7 +1,8 @@
 #include "common/layout/row.h"
 
-#include <cmath>
 #include <limits>
+
+#include "common/layout/real_value.h"
 
 namespace namdb::layout {
 namespace {
@@ -106,9 +107,7 @@ Status store_integer(const Column& column, std::byte* field, std::int64_t value)
 }
 
 void store_real(const Column& column, std::byte* field, double value) {
-  if (column.type == ColumnType::real) value = static_cast<double>(static_cast<float>(value));
-  if (value == 0) value = 0;                                                // -0.0 and 0.0 are one key
-  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // and so are all NaNs
+  value = stored_real(column, value);
   if (column.type == ColumnType::real) {
     const auto single = static_cast<float>(value);
     std::memcpy(field, &single, sizeof single);

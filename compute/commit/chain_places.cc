@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "compute/cluster/bucket_search.h"
@@ -75,25 +76,24 @@ bool is_known(const Access& access, const layout::BucketEntry& entry) {
 // once, also for many rows.
 bool ChainLocks::has_rival(const ChainLock& chain) {
   constexpr std::size_t kFewRows = 4;
-  if (chain.inserts.size() <= kFewRows) {
-    for (const Access* access : chain.inserts) {
-      for (const ChainBucket& bucket : chain.buckets) {
-        for (const layout::BucketEntry& entry : bucket.image->entries) {
-          if (entry.key_hash == access->key_hash && !entry.free() && !is_known(*access, entry)) return true;
-        }
-      }
-    }
-    return false;
+  absl::flat_hash_map<std::uint64_t, std::vector<Access*>> by_hash;
+  const bool few = chain.inserts.size() <= kFewRows;
+  if (!few) {
+    by_hash.reserve(chain.inserts.size());
+    for (Access* access : chain.inserts) by_hash[access->key_hash].push_back(access);
   }
-  absl::flat_hash_map<std::uint64_t, std::vector<const Access*>> by_hash;
-  by_hash.reserve(chain.inserts.size());
-  for (const Access* access : chain.inserts) by_hash[access->key_hash].push_back(access);
+  // The rows of an entry's hash, and perhaps others.
+  const auto rows_of = [&](const layout::BucketEntry& entry) -> std::span<Access* const> {
+    if (few) return chain.inserts;
+    const auto found = by_hash.find(entry.key_hash);
+    if (found == by_hash.end()) return {};
+    return found->second;
+  };
   for (const ChainBucket& bucket : chain.buckets) {
     for (const layout::BucketEntry& entry : bucket.image->entries) {
-      const auto found = entry.free() ? by_hash.end() : by_hash.find(entry.key_hash);
-      if (found == by_hash.end()) continue;
-      for (const Access* access : found->second) {
-        if (!is_known(*access, entry)) return true;
+      if (entry.free()) continue;
+      for (const Access* access : rows_of(entry)) {
+        if (access->key_hash == entry.key_hash && !is_known(*access, entry)) return true;
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/hex.h"
 #include "compute/pgwire/connection.h"
 
 namespace namdb::pgwire {
@@ -218,10 +219,9 @@ Task<Result<std::optional<std::string_view>>> Connection::next() {
       case 'S':
         break;  // clients of the extended protocol may send them here
       default:
-        co_return Status(
-            ErrorCode::protocol_violation,
-            "unexpected message type 0x" + std::string(1, "0123456789abcdef"[(message.type >> 4) & 15]) +
-                std::string(1, "0123456789abcdef"[message.type & 15]) + " during COPY from stdin");
+        co_return Status(ErrorCode::protocol_violation,
+                         "unexpected message type 0x" + in_hex(static_cast<unsigned char>(message.type), 2) +
+                             " during COPY from stdin");
     }
   }
 }

@@ -1,4 +1,5 @@
 // COPY.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -7,6 +8,7 @@
 
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
 namespace {
@@ -91,16 +93,15 @@ Status bind_option(const Json& option, bool is_from, CopyOptions& options) {
     }
     NAMDB_SQL_ASSIGN((name == "quote" ? options.quote : options.escape), character_of(option, name));
   } else if (name == "encoding") {
-    std::string word = word_of(option);
-    for (char& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    const std::string word = in_upper_case(word_of(option));
     if (word != "UTF8" && word != "UTF-8") return unsupported("COPY ENCODING " + word);
   } else if (name == "freeze") {
     // There is nothing to freeze: versions have no transaction ids that could wrap around.
     if (!is_from) return Status(ErrorCode::feature_not_supported, "COPY freeze cannot be used with COPY TO");
     NAMDB_SQL_CHECK(switch_of(option, "freeze").status());
   } else {
-    std::string shown(name);
-    for (char& c : shown) c = c == '_' ? ' ' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    std::string shown = in_upper_case(name);
+    std::ranges::replace(shown, '_', ' ');
     const bool known = name == "force_quote" || name == "force_not_null" || name == "force_null";
     if (known) return unsupported("COPY " + shown);
     return Status(ErrorCode::syntax_error, "option \"" + std::string(name) + "\" not recognized");

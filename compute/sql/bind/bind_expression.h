@@ -130,6 +130,8 @@ class ExpressionBinder {
   Result<ExprPtr> bind_compare(char op, std::string_view name, ExprPtr left, ExprPtr right);
   // With dates, times or intervals. `right` is null of an operator with one operand.
   Result<ExprPtr> bind_time_operator(std::string_view name, ExprPtr left, ExprPtr right);
+  // The arguments become those of the function, whose overload has been chosen.
+  Result<ExprPtr> make_call(const Function& function, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_unary(std::string_view name, const Json& operand);
   Result<ExprPtr> bind_in(const Json& body);
   Result<ExprPtr> bind_of_array(const Json& body, bool any);

@@ -194,10 +194,14 @@ Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vect
   const Function* const best = overloads[choice.index];
   if (best->waiting == Waiting::transaction_id && statement_ != nullptr) statement_->gives_id = true;
   if (!best->supported()) return unsupported("function " + std::string(name) + " in this form");
-  ExprPtr expr = make_expr(ExprKind::function, {best->result});
-  expr->function = best;
+  return make_call(*best, std::move(args));
+}
+
+Result<ExprPtr> ExpressionBinder::make_call(const Function& function, std::vector<ExprPtr> args) {
+  ExprPtr expr = make_expr(ExprKind::function, {function.result});
+  expr->function = &function;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    NAMDB_SQL_CHECK(coerce(args[i], {best->parameters[i]}, Coercion::implicit));
+    NAMDB_SQL_CHECK(coerce(args[i], {function.parameters[i]}, Coercion::implicit));
     expr->args.push_back(std::move(args[i]));
   }
   return expr;

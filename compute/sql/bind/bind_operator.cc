@@ -258,37 +258,28 @@ Result<ExprPtr> ExpressionBinder::bind_arithmetic(char op, std::string_view name
 // A literal without a type has the type of the other operand where there is such an operator, as in
 // PostgreSQL.
 Result<ExprPtr> ExpressionBinder::bind_time_operator(std::string_view name, ExprPtr left, ExprPtr right) {
-  const std::vector<const Function*> operators = operators_named(name);
+  const Type left_type = left->type;
+  const Type right_type = right == nullptr ? Type() : right->type;
+  std::vector<ExprPtr> args;
+  args.push_back(std::move(left));
+  if (right != nullptr) args.push_back(std::move(right));
+  std::vector<TypeId> types;
+  for (const ExprPtr& arg : args) types.push_back(arg->type.id);
+  std::vector<const Function*> operators = operators_named(name);
+  std::erase_if(operators, [&types](const Function* f) { return f->parameters.size() != types.size(); });
+  if (std::ranges::find(types, TypeId::unknown) != types.end()) {
+    const TypeId known = types.front() == TypeId::unknown ? types.back() : types.front();
+    const std::vector<TypeId> same(types.size(), known);
+    if (std::ranges::find(operators, same, &Function::parameters) != operators.end()) types = same;
+  }
   std::vector<std::span<const TypeId>> candidates;
   for (const Function* candidate : operators) candidates.emplace_back(candidate->parameters);
-  std::vector<TypeId> types = {left->type.id};
-  if (right != nullptr) types.push_back(right->type.id);
-  std::erase_if(candidates,
-                [&types](std::span<const TypeId> parameters) { return parameters.size() != types.size(); });
-  const auto known = std::ranges::find_if(types, [](TypeId type) { return type != TypeId::unknown; });
-  const std::vector<TypeId> same(types.size(), *known);
-  const bool any_unknown = std::ranges::find(types, TypeId::unknown) != types.end();
-  const bool has_same =
-      any_unknown && std::ranges::any_of(candidates, [&same](std::span<const TypeId> parameters) {
-        return std::ranges::equal(parameters, same);
-      });
-  const OverloadChoice choice = choose_overload(candidates, has_same ? same : types);
-  const Type right_type = right == nullptr ? Type() : right->type;
-  if (choice.outcome == OverloadChoice::Outcome::ambiguous)
-    return not_unique(name, right == nullptr ? nullptr : &left->type,
-                      right == nullptr ? left->type : right_type);
-  if (choice.outcome != OverloadChoice::Outcome::found)
-    return right == nullptr ? no_unary_operator(name, left->type) : no_operator(name, left->type, right_type);
-  const auto function = std::ranges::find_if(operators, [&](const Function* candidate) {
-    return std::ranges::equal(candidate->parameters, candidates[choice.index]);
-  });
-  ExprPtr expr = make_expr(ExprKind::function, {(*function)->result});
-  expr->function = *function;
-  expr->args.push_back(std::move(left));
-  if (right != nullptr) expr->args.push_back(std::move(right));
-  for (std::size_t i = 0; i < expr->args.size(); ++i)
-    NAMDB_SQL_CHECK(coerce(expr->args[i], {(*function)->parameters[i]}, Coercion::implicit));
-  return expr;
+  const OverloadChoice choice = choose_overload(candidates, types);
+  if (choice.outcome == OverloadChoice::Outcome::found)
+    return make_call(*operators[choice.index], std::move(args));
+  if (args.size() == 1) return no_unary_operator(name, left_type);
+  return choice.outcome == OverloadChoice::Outcome::ambiguous ? not_unique(name, &left_type, right_type)
+                                                              : no_operator(name, left_type, right_type);
 }
 
 Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& operand_json) {

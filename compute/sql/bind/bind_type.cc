@@ -5,6 +5,7 @@
 
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
 namespace {
@@ -139,9 +140,8 @@ Name name_of(const Json& expression) {
   } else if (e.kind == "A_Expr" && text(*e.body, "kind") == "AEXPR_NULLIF") {
     return {"nullif"};
   } else if (e.kind == "SQLValueFunction") {
-    std::string name(text(*e.body, "op"));
-    if (name.starts_with("SVFOP_")) name.erase(0, 6);
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    std::string name = in_lower_case(text(*e.body, "op"));
+    if (name.starts_with("svfop_")) name.erase(0, 6);
     return {name};
   }
   return {};

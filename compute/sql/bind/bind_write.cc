@@ -37,13 +37,8 @@ Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& 
     NAMDB_SQL_CHECK(coerce_to_column(expressions, next, column));
     return next;
   }
-  if (!called_default_name(column).empty()) {
-    const bool is_uuid = column.type == layout::ColumnType::uuid;
-    const std::string_view name = column.type == layout::ColumnType::date   ? "current_date"
-                                  : column.type == layout::ColumnType::time ? "localtime"
-                                  : is_uuid                                 ? "gen_random_uuid"
-                                                                            : "now";
-    NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind_function(name, {}));
+  if (const std::optional<CalledDefault> called = called_default_of(column)) {
+    NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind_function(called->function, {}));
     NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
     return value;
   }
@@ -52,16 +47,28 @@ Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& 
   return value;
 }
 
-// The column of a target in INSERT and UPDATE.
-Result<std::uint32_t> find_column(const storage::Table& table, const Json& target, ErrorPlace* place) {
-  const std::string_view name = text(target, "name");
+Result<std::uint32_t> find_column(const storage::Table& table, std::string_view name) {
   const std::optional<std::uint32_t> column = table.schema.find(name);
-  if (!column) {
-    return located(place, target,
-                   Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" of relation \"" +
-                                                           table.name + "\" does not exist"));
+  if (column) return *column;
+  return Status(ErrorCode::undefined_column,
+                "column \"" + std::string(name) + "\" of relation \"" + table.name + "\" does not exist");
+}
+
+// Adds a column to those that a statement lists.
+Status add_column(const storage::Table& table, std::string_view name, std::vector<std::uint32_t>& columns) {
+  NAMDB_SQL_ASSIGN(const std::uint32_t column, find_column(table, name));
+  if (std::ranges::find(columns, column) != columns.end()) {
+    return Status(ErrorCode::duplicate_column,
+                  "column \"" + std::string(name) + "\" specified more than once");
   }
-  return *column;
+  columns.push_back(column);
+  return {};
+}
+
+// A statement that lists no columns means all that clients see.
+void add_all_if_none(const storage::Table& table, std::vector<std::uint32_t>& columns) {
+  if (!columns.empty()) return;
+  for (std::uint32_t i = 0; i < shown_columns(table.schema).size(); ++i) columns.push_back(i);
 }
 
 Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, const Json& cols,
@@ -70,17 +77,10 @@ Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, c
   for (const Json& item : cols) {
     const Json& target = *node(item).body;
     NAMDB_SQL_CHECK(only(target, "INSERT", {"name"}));
-    NAMDB_SQL_ASSIGN(const std::uint32_t column, find_column(table, target, place));
-    if (std::ranges::find(columns, column) != columns.end()) {
-      return located(place, target,
-                     Status(ErrorCode::duplicate_column,
-                            "column \"" + std::string(text(target, "name")) + "\" specified more than once"));
-    }
-    columns.push_back(column);
+    if (Status status = add_column(table, text(target, "name"), columns); !status.ok())
+      return located(place, target, std::move(status));
   }
-  if (cols.empty()) {
-    for (std::uint32_t i = 0; i < shown_columns(table.schema).size(); ++i) columns.push_back(i);
-  }
+  add_all_if_none(table, columns);
   return columns;
 }
 
@@ -142,7 +142,9 @@ Status bind_assignment(ExpressionBinder& expressions, const storage::Table& tabl
                        ErrorPlace* place, std::vector<Assignment>& assignments) {
   NAMDB_SQL_CHECK(only(target, "UPDATE", {"name", "val"}));
   Assignment assignment;
-  NAMDB_SQL_ASSIGN(assignment.column, find_column(table, target, place));
+  const Result<std::uint32_t> named = find_column(table, text(target, "name"));
+  if (!named.ok()) return located(place, target, named.status());
+  assignment.column = *named;
   const layout::Column& column = table.schema.columns()[assignment.column];
   if (table.schema.is_key_column(assignment.column)) {
     return located(place, target,
@@ -270,31 +272,16 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
 Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPlan& copy) {
   NAMDB_SQL_ASSIGN(copy.insert.table, bind_changed_table(binder, *find(body, "relation")));
   const std::vector<layout::Column>& all = copy.insert.table->schema.columns();
-  std::vector<bool> given(all.size());
-  for (const std::string_view name : names(list(body, "attlist"))) {
-    const std::optional<std::uint32_t> column = copy.insert.table->schema.find(name);
-    if (!column) {
-      return Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" of relation \"" +
-                                                     copy.insert.table->name + "\" does not exist");
-    }
-    if (given[*column]) {
-      return Status(ErrorCode::duplicate_column,
-                    "column \"" + std::string(name) + "\" specified more than once");
-    }
-    given[*column] = true;
-    copy.columns.push_back(*column);
-  }
-  if (copy.columns.empty()) {
-    for (std::uint32_t column = 0; column < shown_columns(copy.insert.table->schema).size(); ++column) {
-      copy.columns.push_back(column);
-      given[column] = true;
-    }
-  }
+  for (const std::string_view name : names(list(body, "attlist")))
+    NAMDB_SQL_CHECK(add_column(*copy.insert.table, name, copy.columns));
+  add_all_if_none(*copy.insert.table, copy.columns);
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_query(&binder, nullptr);
+  std::vector<bool> given(all.size());
   std::vector<ExprPtr> row(all.size());
   for (std::size_t i = 0; i < copy.columns.size(); ++i) {
     const std::uint32_t column = copy.columns[i];
+    given[column] = true;
     copy.types.push_back(column_type(all[column]));
     row[column] = make_expr(ExprKind::column, copy.types.back());
     row[column]->index = static_cast<std::uint32_t>(i);

@@ -67,8 +67,8 @@ std::string default_text(const layout::Column& column) {
   if (const auto sequence = sequence_default_of(column))
     return "nextval(" + quote_literal(quote_identifier(sequence->name)) + "::regclass)";
   const std::string& text = *column.default_text;
-  if (const std::string_view called = called_default_name(column); !called.empty())
-    return std::string(called);
+  if (const std::optional<CalledDefault> called = called_default_of(column))
+    return std::string(called->shown);
   if (column.type == layout::ColumnType::boolean) return text.starts_with('t') ? "true" : "false";
   const bool is_number = !column.is_string() && !tells_time(column);
   if (is_number && !text.starts_with('-') && text.find_first_not_of("0123456789.") == std::string::npos)

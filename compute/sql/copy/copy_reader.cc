@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/sql/value/bytes.h"
+#include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
 namespace {
@@ -18,12 +19,6 @@ Status bad_format(std::string message) {
 
 bool is_octal(char c) {
   return c >= '0' && c <= '7';
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 }  // namespace
@@ -51,7 +46,7 @@ Result<CopyReader::Next> CopyReader::next(Fields& fields) {
 }
 
 // Goes on where it ended before, so that a long line that comes in parts is scanned once.
-Result<std::size_t> CopyReader::find_line_end(std::string_view text) {
+std::size_t CopyReader::find_line_end(std::string_view text) {
   const bool csv = options_.format == CopyFormat::csv;
   for (; scanned_ < text.size(); ++scanned_) {
     const char c = text[scanned_];
@@ -81,12 +76,11 @@ Result<std::size_t> CopyReader::find_line_end(std::string_view text) {
 
 Result<std::optional<std::string_view>> CopyReader::take_line() {
   const std::string_view text = rest();
-  const Result<std::size_t> end = find_line_end(text);
-  if (!end.ok()) return end.status();
-  if (*end == kNoEnd && !ended_) return std::optional<std::string_view>();
-  if (*end == kNoEnd && quoted_) return bad_format("unterminated CSV quoted field");
-  std::string_view line = text.substr(0, std::min(*end, text.size()));
-  begin_ += *end == kNoEnd ? text.size() : *end + 1;
+  const std::size_t end = find_line_end(text);
+  if (end == kNoEnd && !ended_) return std::optional<std::string_view>();
+  if (end == kNoEnd && quoted_) return bad_format("unterminated CSV quoted field");
+  std::string_view line = text.substr(0, end);
+  begin_ += end == kNoEnd ? text.size() : end + 1;
   scanned_ = 0;
   quoted_ = escaped_ = false;
   line_ = ++lines_;

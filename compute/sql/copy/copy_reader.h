@@ -37,7 +37,7 @@ class CopyReader {
   std::string_view rest() const { return std::string_view(buffer_).substr(begin_); }
   // The next line without its end; nullopt: it is not complete. In csv it has line ends within quotes.
   Result<std::optional<std::string_view>> take_line();
-  Result<std::size_t> find_line_end(std::string_view text);
+  std::size_t find_line_end(std::string_view text);
   Status split_text(std::string_view line, Fields& fields);
   Status split_csv(std::string_view line, Fields& fields);
   std::string_view unescaped(std::string_view field);

@@ -81,11 +81,9 @@ TEST_CASE("rows that COPY TO writes are those that COPY FROM reads, in every for
       std::vector<Datum> values;
       for (std::size_t column = 0; column < columns; ++column) {
         row.push_back(random.chance(0.2) ? std::nullopt : std::optional(random_text(random)));
-        values.push_back(row.back() ? Datum() : Datum());
       }
-      for (std::size_t column = 0; column < columns; ++column) {
-        if (row[column]) values[column] = Datum::of_text(*row[column]);
-      }
+      for (const std::optional<std::string>& field : row)
+        values.push_back(field ? Datum::of_text(*field) : Datum());
       writer.row(data, values);
     }
     writer.end(data);

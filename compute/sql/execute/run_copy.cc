@@ -12,7 +12,6 @@
 namespace namdb::sql {
 namespace {
 
-constexpr std::size_t kInsertedAtOnce = 1024;  // rows that are looked up together
 constexpr std::uint64_t kCopiedAtOnce = 4096;
 constexpr std::size_t kMaxShown_bytes = 100;  // of a field, in an error's context
 

@@ -16,7 +16,6 @@ namespace namdb::sql {
 namespace {
 
 constexpr std::size_t kMaxChangedRows = 1 << 20;  // of one statement
-constexpr std::size_t kInsertedAtOnce = 1024;     // rows that are looked up together
 constexpr std::size_t kFewKeys_bytes = 64 << 10;  // up to which they are not counted
 
 Status matches(const Run& run, const Source& source, const layout::RowView& row, bool& out) {

@@ -9,6 +9,9 @@
 
 namespace namdb::sql {
 
+// So many rows that are inserted are looked up together.
+inline constexpr std::size_t kInsertedAtOnce = 1024;
+
 // When the work is paused (Work::paused()), each of these is called again.
 
 // Evaluates the values of a new row, which may read `columns`; a null pointer means NULL.

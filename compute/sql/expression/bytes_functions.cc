@@ -45,7 +45,7 @@ Status bytes_of_base64(std::string_view text, std::string& bytes) {
   std::size_t digits = 0;
   std::size_t padding = 0;
   for (const char c : text) {
-    if (c == ' ' || (c >= '\t' && c <= '\r')) continue;
+    if (is_space(c)) continue;
     const std::size_t digit = kBase64.find(c);
     if (c == '=' && digits >= 2) {
       ++padding;

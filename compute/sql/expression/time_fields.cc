@@ -115,7 +115,7 @@ std::int64_t year_field(Field field, std::int64_t year) {
     case Field::decade:
       return year >= 0 ? year / 10 : -((8 - (year - 1)) / 10);
     case Field::century:
-      return year > 0 ? (year + 99) / 100 : -((99 - (year - 1)) / 100);
+      return century_of(year);
     case Field::millennium:
       return year > 0 ? (year + 999) / 1000 : -((999 - (year - 1)) / 1000);
     default:
@@ -173,8 +173,6 @@ std::optional<Decimal> date_field(Field field, std::int64_t days) {
       return std::nullopt;
   }
 }
-
-constexpr std::int64_t kJulianDay = 2'451'545;  // of 2000-01-01
 
 }  // namespace
 

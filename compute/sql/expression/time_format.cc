@@ -230,9 +230,9 @@ class Formatter {
     } else if (p == "IW") {
       number(week.week, 2);
     } else if (p == "CC") {
-      number(before_christ ? -((99 - (date_.year - 1)) / 100) : (date_.year + 99) / 100, 2);
+      number(century_of(date_.year), 2);
     } else if (p == "J") {
-      number(parts_.days + 2'451'545, 1);
+      number(parts_.days + kJulianDay, 1);
     } else if (p == "Q") {
       number((date_.month - 1) / 3 + 1, 1);
     } else if (in_lower_case(p) == "rm") {

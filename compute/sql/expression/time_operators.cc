@@ -25,14 +25,6 @@ Status take(const Result<Interval>& value, Datum& out) {
   return {};
 }
 
-Result<std::int64_t> timestamp_of(std::int64_t days) {
-  if (is_infinite_date(days)) return days == kDateInfinity ? kTimestampInfinity : kTimestampMinusInfinity;
-  std::int64_t timestamp_us = 0;
-  if (__builtin_mul_overflow(days, kDay_us, &timestamp_us) || !check_timestamp(timestamp_us).ok())
-    return Status(ErrorCode::datetime_out_of_range, "date out of range for timestamp");
-  return timestamp_us;
-}
-
 enum class Sign : std::int8_t { plus = 1, minus = -1 };
 
 template <Sign kSign>
@@ -56,7 +48,7 @@ Status timestamptz_and_interval(Context context, Arguments a, Datum& out) {
 template <Sign kSign>
 Status date_and_interval(Context, Arguments a, Datum& out) {
   const Result<Interval> interval = signed_interval<kSign>(a[1].interval());
-  const Result<std::int64_t> timestamp_us = timestamp_of(a[0].integer);
+  const Result<std::int64_t> timestamp_us = timestamp_of_date(a[0].integer);
   if (!interval.ok()) return interval.status();
   if (!timestamp_us.ok()) return timestamp_us.status();
   return take(add_interval(*timestamp_us, *interval), out);
@@ -74,7 +66,7 @@ Status date_and_days(Context, Arguments a, Datum& out) {
 }
 
 Status date_and_time(Context, Arguments a, Datum& out) {
-  const Result<std::int64_t> midnight_us = timestamp_of(a[0].integer);
+  const Result<std::int64_t> midnight_us = timestamp_of_date(a[0].integer);
   if (!midnight_us.ok() || is_infinite_timestamp(*midnight_us)) return take(midnight_us, out);
   out = Datum::of_integer(*midnight_us + a[1].integer);
   return check_timestamp(out.integer);

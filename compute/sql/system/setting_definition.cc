@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
 #include "compute/sql/expression/server_version.h"
+#include "compute/sql/value/characters.h"
 #include "compute/sql/value/time_zone.h"
 
 namespace namdb::sql {
@@ -79,12 +79,6 @@ constexpr std::array kDefinitions = {
     SettingDefinition{"xmloption", "content", SettingKind::text},
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
-  return result;
-}
-
 struct DurationUnit {
   std::string_view name;
   double milliseconds;
@@ -113,7 +107,7 @@ Status invalid_value(const SettingDefinition& definition, std::string_view value
 }
 
 std::optional<bool> parse_switch(std::string_view value) {
-  const std::string word = lower(value);
+  const std::string word = in_lower_case(value);
   if (word == "on" || word == "true" || word == "yes" || word == "1" || word == "t") return true;
   if (word == "off" || word == "false" || word == "no" || word == "0" || word == "f") return false;
   return std::nullopt;
@@ -126,9 +120,9 @@ std::span<const SettingDefinition> setting_definitions() {
 }
 
 const SettingDefinition* find_setting(std::string_view name) {
-  const std::string wanted = lower(name);
+  const std::string wanted = in_lower_case(name);
   const auto found = std::ranges::find_if(kDefinitions, [&wanted](const SettingDefinition& definition) {
-    return lower(definition.name) == wanted;
+    return in_lower_case(definition.name) == wanted;
   });
   return found == kDefinitions.end() ? nullptr : &*found;
 }
@@ -154,7 +148,7 @@ Status normalize(const SettingDefinition& definition, std::string_view value, st
   out = value;
   switch (definition.kind) {
     case SettingKind::text:
-      if (lower(definition.name) == "application_name" && out.size() > 63) out.resize(63);
+      if (in_lower_case(definition.name) == "application_name" && out.size() > 63) out.resize(63);
       return {};
     case SettingKind::fixed:
       return Status(ErrorCode::cannot_change_setting,
@@ -191,7 +185,7 @@ Status normalize(const SettingDefinition& definition, std::string_view value, st
       return {};
     }
     case SettingKind::choice:
-      out = lower(value);
+      out = in_lower_case(value);
       if (out.empty() || definition.choices.find(" " + out + " ") == std::string_view::npos)
         return invalid_value(definition, value);
       if (definition.name == "IntervalStyle" && out != "postgres")
@@ -217,14 +211,14 @@ Status normalize(const SettingDefinition& definition, std::string_view value, st
       return {};
     }
     case SettingKind::isolation: {
-      out = lower(value);
+      out = in_lower_case(value);
       if (out != "serializable" && out != "repeatable read" && out != "read committed" &&
           out != "read uncommitted")
         return invalid_value(definition, value);
       return {};
     }
     case SettingKind::encoding: {
-      std::string word = lower(value);
+      std::string word = in_lower_case(value);
       std::erase_if(word, [](char c) { return c == '-' || c == '_' || c == '\'' || c == '"'; });
       if (word != "utf8" && word != "unicode") {
         return Status(ErrorCode::feature_not_supported,
@@ -234,7 +228,7 @@ Status normalize(const SettingDefinition& definition, std::string_view value, st
       return {};
     }
     case SettingKind::date_style: {
-      std::string word = lower(value);
+      std::string word = in_lower_case(value);
       for (const std::string_view other : {"german", "sql", "postgres"}) {
         if (word.find(other) != std::string::npos)
           return Status(ErrorCode::feature_not_supported, "DateStyle other than ISO is not supported");

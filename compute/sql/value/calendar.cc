@@ -47,6 +47,10 @@ std::int64_t day_of_week(std::int64_t days) {
   return ((days + kSaturday) % 7 + 7) % 7;
 }
 
+std::int64_t century_of(std::int64_t year) {
+  return year > 0 ? (year + 99) / 100 : -((99 - (year - 1)) / 100);
+}
+
 IsoWeek iso_week_of(std::int64_t days) {
   const std::int64_t from_monday = (day_of_week(days) + 6) % 7;
   const std::int64_t thursday = days - from_monday + 3;

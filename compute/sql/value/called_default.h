@@ -1,6 +1,7 @@
 // Defaults that are called for each row, as the catalog keeps them in the place of a constant's text.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "common/layout/schema.h"
@@ -18,16 +19,20 @@ inline bool tells_time(const layout::Column& column) {
          column.type == layout::ColumnType::timestamp_with_time_zone;
 }
 
-// The name of the function, or of the SQL value, that gives the column its default; empty: it is a constant.
-inline std::string_view called_default_name(const layout::Column& column) {
-  if (!column.default_text) return {};
-  if (tells_time(column) && *column.default_text == kNowDefault) {
-    return column.type == layout::ColumnType::date   ? "CURRENT_DATE"
-           : column.type == layout::ColumnType::time ? "LOCALTIME"
-                                                     : "now()";
-  }
-  return column.type == layout::ColumnType::uuid && *column.default_text == kUuidDefault ? kUuidDefault
-                                                                                         : std::string_view();
+struct CalledDefault {
+  std::string_view function;
+  std::string_view shown;  // as definitions show it
+};
+
+// nullopt: the default is a constant, or there is none.
+inline std::optional<CalledDefault> called_default_of(const layout::Column& column) {
+  if (!column.default_text) return std::nullopt;
+  if (column.type == layout::ColumnType::uuid && *column.default_text == kUuidDefault)
+    return CalledDefault{"gen_random_uuid", kUuidDefault};
+  if (!tells_time(column) || *column.default_text != kNowDefault) return std::nullopt;
+  if (column.type == layout::ColumnType::date) return CalledDefault{"current_date", "CURRENT_DATE"};
+  if (column.type == layout::ColumnType::time) return CalledDefault{"localtime", "LOCALTIME"};
+  return CalledDefault{"now", "now()"};
 }
 
 }  // namespace namdb::sql

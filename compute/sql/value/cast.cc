@@ -134,23 +134,14 @@ Status to_time(std::int64_t value, TypeId from, TypeId to, const absl::TimeZone&
     out = Datum::of_integer(value);
     return {};
   }
-  std::int64_t clock_us = value;
+  std::int64_t clock_us = from == TypeId::timestamptz ? local_of_utc(value, zone) : value;
   if (from == TypeId::date) {
-    if (value == kDateInfinity || value == kDateMinusInfinity) {
-      clock_us = value == kDateInfinity ? kTimestampInfinity : kTimestampMinusInfinity;
-    } else if (__builtin_mul_overflow(value, kDay_us, &clock_us) || !check_timestamp(clock_us).ok()) {
-      return Status(ErrorCode::datetime_out_of_range, "date out of range for timestamp");
-    }
-  } else if (from == TypeId::timestamptz) {
-    clock_us = local_of_utc(value, zone);
+    const Result<std::int64_t> midnight_us = timestamp_of_date(value);
+    if (!midnight_us.ok()) return midnight_us.status();
+    clock_us = *midnight_us;
   }
-  if (to == TypeId::timestamptz) {
-    clock_us = utc_of_local(clock_us, zone);
-  } else if (to == TypeId::date) {
-    clock_us = clock_us == kTimestampInfinity        ? kDateInfinity
-               : clock_us == kTimestampMinusInfinity ? kDateMinusInfinity
-                                                     : day_time_of(clock_us).days;
-  }
+  if (to == TypeId::timestamptz) clock_us = utc_of_local(clock_us, zone);
+  if (to == TypeId::date) clock_us = date_of_timestamp(clock_us);
   out = Datum::of_integer(clock_us);
   return {};
 }
@@ -158,9 +149,7 @@ Status to_time(std::int64_t value, TypeId from, TypeId to, const absl::TimeZone&
 // A timestamp's time of day; infinities have none.
 void to_time_of_day(const Datum& in, TypeId from, const absl::TimeZone& zone, Datum& out) {
   const std::int64_t clock_us = from == TypeId::timestamptz ? local_of_utc(in.integer, zone) : in.integer;
-  out = clock_us == kTimestampInfinity || clock_us == kTimestampMinusInfinity
-            ? Datum()
-            : Datum::of_integer(day_time_of(clock_us).time_us);
+  out = is_infinite_timestamp(clock_us) ? Datum() : Datum::of_integer(day_time_of(clock_us).time_us);
 }
 
 }  // namespace

@@ -25,6 +25,13 @@ inline bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+// The value of a hexadecimal digit; -1: it is none.
+inline int hex_digit(char c) {
+  if (is_digit(c)) return c - '0';
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 // Of ASCII letters; others stay.
 inline std::string in_lower_case(std::string_view text) {
   std::string result(text);

@@ -275,6 +275,20 @@ void append_time(std::string& out, std::int64_t time_us) {
   append_clock(out, time_us);
 }
 
+Result<std::int64_t> timestamp_of_date(std::int64_t days) {
+  if (is_infinite_date(days)) return days == kDateInfinity ? kTimestampInfinity : kTimestampMinusInfinity;
+  std::int64_t timestamp_us = 0;
+  if (__builtin_mul_overflow(days, kDay_us, &timestamp_us) || !check_timestamp(timestamp_us).ok())
+    return Status(ErrorCode::datetime_out_of_range, "date out of range for timestamp");
+  return timestamp_us;
+}
+
+std::int64_t date_of_timestamp(std::int64_t timestamp_us) {
+  if (is_infinite_timestamp(timestamp_us))
+    return timestamp_us == kTimestampInfinity ? kDateInfinity : kDateMinusInfinity;
+  return day_time_of(timestamp_us).days;
+}
+
 Status check_timestamp(std::int64_t timestamp_us) {
   static const std::int64_t first_us = days_of_date(kFirstDay) * kDay_us;
   static const std::int64_t end_us = days_of_date({294'277, 1, 1}) * kDay_us;
@@ -329,11 +343,7 @@ Result<std::int64_t> parse_timestamp_with_zone(std::string_view text, const Time
 
 Result<std::int64_t> parse_date(std::string_view text, const TimeContext& context) {
   const Cursor cursor = trimmed(text);
-  if (const auto named = named_moment(cursor.rest, context)) {
-    if (*named == kTimestampInfinity) return kDateInfinity;
-    if (*named == kTimestampMinusInfinity) return kDateMinusInfinity;
-    return day_time_of(*named).days;
-  }
+  if (const auto named = named_moment(cursor.rest, context)) return date_of_timestamp(*named);
   Fields fields;
   const Parsed parsed = parse_fields(cursor, fields);
   if (parsed != Parsed::ok) return not_parsed(parsed, "date", text);

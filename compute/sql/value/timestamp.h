@@ -30,6 +30,11 @@ Result<std::int64_t> parse_date(std::string_view text, const TimeContext& contex
 // "hh:mm[:ss[.ffffff]]", or what a timestamp has of it.
 Result<std::int64_t> parse_time(std::string_view text, const TimeContext& context);
 
+// The midnight with which a day begins, and the day of a moment; infinities stay. Error
+// datetime_out_of_range.
+Result<std::int64_t> timestamp_of_date(std::int64_t days);
+std::int64_t date_of_timestamp(std::int64_t timestamp_us);
+
 // Errors datetime_out_of_range: PostgreSQL's types do not hold it.
 Status check_timestamp(std::int64_t timestamp_us);
 Status check_date(std::int64_t days);

@@ -151,10 +151,9 @@ namespace {
 Status check_range(TypeId type, std::int64_t value) {
   if (type == TypeId::time && (value < 0 || value > kDay_us))
     return Status(ErrorCode::datetime_out_of_range, "time out of range");
-  if (type == TypeId::date && value != kDateInfinity && value != kDateMinusInfinity) return check_date(value);
+  if (type == TypeId::date && !is_infinite_date(value)) return check_date(value);
   const bool is_timestamp = type == TypeId::timestamp || type == TypeId::timestamptz;
-  if (is_timestamp && value != kTimestampInfinity && value != kTimestampMinusInfinity)
-    return check_timestamp(value);
+  if (is_timestamp && !is_infinite_timestamp(value)) return check_timestamp(value);
   return {};
 }
 

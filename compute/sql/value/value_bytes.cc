@@ -3,25 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/hex.h"
+#include "compute/sql/value/characters.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 namespace {
 
-constexpr std::string_view kDigits = "0123456789abcdef";
-
 void append_hex(std::string& out, std::string_view bytes) {
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-}
-
-int digit_of(char c) {
-  const char lower = c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c;
-  const std::size_t digit = kDigits.find(lower);
-  return digit == std::string_view::npos ? -1 : static_cast<int>(digit);
+  for (const char c : bytes) out += in_hex(static_cast<unsigned char>(c), 2);
 }
 
 Status invalid_uuid(std::string_view text) {
@@ -35,8 +25,8 @@ Status invalid_bytea() {
 Status parse_hex(std::string_view text, std::string& bytes) {
   int high = -1;
   for (const char c : text) {
-    if (c == ' ' || (c >= '\t' && c <= '\r')) continue;
-    const int digit = digit_of(c);
+    if (is_space(c)) continue;
+    const int digit = hex_digit(c);
     if (digit < 0)
       return Status(ErrorCode::invalid_parameter_value,
                     "invalid hexadecimal digit: \"" + std::string(1, c) + "\"");
@@ -88,8 +78,8 @@ Status parse_uuid_text(std::string_view text, Arena& arena, Datum& out) {
   if (braces) rest = rest.substr(1, rest.size() - 2);
   std::string bytes;
   for (std::size_t i = 0; i < layout::kUuid_bytes; ++i) {
-    if (rest.size() < 2 || digit_of(rest[0]) < 0 || digit_of(rest[1]) < 0) return invalid_uuid(text);
-    bytes += static_cast<char>(digit_of(rest[0]) << 4 | digit_of(rest[1]));
+    if (rest.size() < 2 || hex_digit(rest[0]) < 0 || hex_digit(rest[1]) < 0) return invalid_uuid(text);
+    bytes += static_cast<char>(hex_digit(rest[0]) << 4 | hex_digit(rest[1]));
     rest.remove_prefix(2);
     if (i % 2 == 1 && i + 1 < layout::kUuid_bytes && rest.starts_with('-')) rest.remove_prefix(1);
   }
