@@ -8,6 +8,7 @@ class MessageLite;
 namespace namdb::control {
 
 enum Method : int;
+class Column;
 class FinishCreateTableRequest;
 class HeartbeatReply;
 class HeartbeatRequest;

@@ -37,6 +37,7 @@ struct TableDefinition {
   // The name of an index of the primary key's columns, which comes and goes with the table; empty: the key is
   // in no order.
   std::string ordered_key;
+  std::vector<storage::TableCheck> checks;
 };
 
 struct IndexDefinition {
@@ -44,8 +45,12 @@ struct IndexDefinition {
   std::string table;
   std::vector<layout::IndexColumn> columns;
   bool unique = false;
-  bool hash = false;  // then no column is descending
+  bool hash = false;        // then no column is descending
+  bool constraint = false;  // UNIQUE: it belongs to the table's definition
 };
+
+struct TableAlteration;
+struct TableReplacement;
 
 // Where tables lie.
 struct Placement {
@@ -95,6 +100,13 @@ class Engine {
   virtual reactor::Task<Status> create_table(TableDefinition definition) = 0;
   // undefined_table. Transactions that still use the table end in catalog_changed.
   virtual reactor::Task<Status> drop_table(std::string name) = 0;
+  // Errors undefined_table, duplicate_table; table_is_altered: the table was altered meanwhile, or is being
+  // altered.
+  virtual reactor::Task<Status> alter_table(TableAlteration alteration) = 0;
+  // Waits for transactions that run now, so none of its own session may; copies the rows, while others read
+  // the table, and their commits that change it end in table_is_altered. Errors as of alter_table(), those of
+  // the rows' change, duplicate_key, out_of_memory; the table is then as it was.
+  virtual reactor::Task<Status> replace_table(TableReplacement replacement) = 0;
   // Builds the index while others use the table; returns when it is ready, for transactions that begin then.
   // Errors duplicate_table, undefined_table, duplicate_key (unique), out_of_memory; nothing is left behind.
   virtual reactor::Task<Status> create_index(IndexDefinition definition) = 0;
@@ -102,8 +114,8 @@ class Engine {
   // place. Errors undefined_object, feature_not_supported (a hash index), portal_not_ready while another
   // session does the same, and those of create_index(); the index is then as it was.
   virtual reactor::Task<Status> rebuild_index(std::string name) = 0;
-  // undefined_object; feature_not_supported when it is a constraint's.
-  virtual reactor::Task<Status> drop_index(std::string name) = 0;
+  // undefined_object; feature_not_supported when it is a constraint's, unless that is a UNIQUE `constraint`.
+  virtual reactor::Task<Status> drop_index(std::string name, bool constraint) = 0;
 
   // Before attempt `attempt` (1 = first retry) of a transaction: jittered, capped backoff.
   virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;

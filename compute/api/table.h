@@ -1,7 +1,8 @@
 // A table as a compute server knows it: a worker's copy of a catalog entry, shared by reference. It never
 // changes, but for where the main buckets are: when they were doubled, the worker's catalog cache replaces
-// `arrays` in place, so a coroutine that needs the same ones over a suspension takes a copy. A dropped
-// table's object stays valid as long as it is held; using it ends in catalog_changed.
+// `arrays` in place, so a coroutine that needs the same ones over a suspension takes a copy. An altered table
+// has another object. The object of a dropped or altered table stays valid as long as it is held; using it
+// ends in catalog_changed.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,13 @@
 
 namespace namdb::storage {
 
+// A condition that each row meets: SQL over the table's columns. The writer of a row checks it.
+struct TableCheck {
+  std::string name;
+  std::string expression;
+  friend bool operator==(const TableCheck&, const TableCheck&) = default;
+};
+
 struct Table {
   std::uint32_t id = 0;
   std::string name;
@@ -29,6 +37,14 @@ struct Table {
   std::vector<layout::BucketArray> arrays;  // main buckets, one a memory server
   // All that writers keep, ready or not, by id. Replaced in place like the arrays; borrow the schema.
   std::vector<IndexRef> indexes;
+  std::vector<TableCheck> checks;
+  // While rows are copied to it: the table that it is to take the place of. Nobody else may use it.
+  std::uint32_t replaces = 0;
+  // Another table is to take its place: a commit that changes it fails. Changed in place like the arrays.
+  bool frozen = false;
+  // Transactions whose snapshots show an older version of the catalog cannot see its rows; 0: all can.
+  std::uint64_t ready_version = 0;
+  std::uint64_t altered_version = 0;  // of the catalog, with its last other definition; 0: there was none
 
   // The name of the primary key's constraint.
   std::string primary_key_name() const {

@@ -55,6 +55,12 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
                    .reader_words = descriptor.reader_words()};
   table->size_hint_rows = descriptor.size_hint_rows();
   table->generation = descriptor.generation();
+  for (const control::Check& check : descriptor.checks())
+    table->checks.push_back({check.name(), check.expression()});
+  table->replaces = descriptor.replaces();
+  table->frozen = descriptor.frozen();
+  table->ready_version = descriptor.ready_version();
+  table->altered_version = descriptor.altered_version();
   for (int server = 0; server < descriptor.bucket_base_size(); ++server) {
     const std::uint32_t doublings = descriptor.doublings_size() == 0 ? 0 : descriptor.doublings(server);
     const std::uint64_t base = descriptor.bucket_base(server);
@@ -131,19 +137,22 @@ Result<storage::IndexRef> hash_index_from_descriptor(const control::TableDescrip
   return storage::IndexRef(std::move(index));
 }
 
+control::Column descriptor_of(const layout::Column& column) {
+  control::Column descriptor;
+  descriptor.set_name(column.name);
+  descriptor.set_type(static_cast<std::uint32_t>(column.type));
+  descriptor.set_length_bytes(column.length_bytes);
+  descriptor.set_precision(column.precision);
+  descriptor.set_scale(column.scale);
+  descriptor.set_not_null(column.not_null);
+  if (column.default_text) descriptor.set_default_text(*column.default_text);
+  return descriptor;
+}
+
 control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema) {
   control::TableDescriptor descriptor;
   descriptor.set_name(name);
-  for (const layout::Column& column : schema.columns()) {
-    control::Column& target = *descriptor.add_columns();
-    target.set_name(column.name);
-    target.set_type(static_cast<std::uint32_t>(column.type));
-    target.set_length_bytes(column.length_bytes);
-    target.set_precision(column.precision);
-    target.set_scale(column.scale);
-    target.set_not_null(column.not_null);
-    if (column.default_text) target.set_default_text(*column.default_text);
-  }
+  for (const layout::Column& column : schema.columns()) *descriptor.add_columns() = descriptor_of(column);
   for (const std::uint32_t column : schema.key()) descriptor.add_key(column);
   for (const std::uint32_t column : schema.partition()) descriptor.add_partition(column);
   return descriptor;
@@ -152,7 +161,9 @@ control::TableDescriptor descriptor_of(const std::string& name, const layout::Sc
 bool CatalogCache::current(const storage::Table& table) const {
   const auto found = by_id_.find(table.id);
   // Another object with older arrays, of a former connection, may lead to memory that is something else now.
-  return found != by_id_.end() && (found->second.get() == &table || found->second->arrays == table.arrays);
+  if (found == by_id_.end()) return false;
+  return found->second.get() == &table ||
+         (found->second->arrays == table.arrays && found->second->altered_version == table.altered_version);
 }
 
 TableRef CatalogCache::find(std::string_view name) const {
@@ -163,6 +174,11 @@ TableRef CatalogCache::find(std::string_view name) const {
 TableRef CatalogCache::find_id(std::uint32_t id) const {
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : found->second;
+}
+
+bool CatalogCache::frozen(std::uint32_t table) const {
+  const auto found = by_id_.find(table);
+  return found != by_id_.end() && found->second->frozen;
 }
 
 TableRef CatalogCache::table_of_index(std::string_view name) const {
@@ -195,8 +211,10 @@ reactor::Task<Status> CatalogCache::refresh() {
     std::shared_ptr<storage::Table> table = std::move(made).value();
     // Its indexes come below; nothing suspends in between.
     if (const auto known = by_id_.find(descriptor.id());
-        known != by_id_.end() && known->second->generation == descriptor.generation()) {
+        known != by_id_.end() && known->second->generation == descriptor.generation() &&
+        known->second->altered_version == descriptor.altered_version()) {
       known->second->arrays = std::move(table->arrays);
+      known->second->frozen = table->frozen;
       table = known->second;
     }
     if (!descriptor.has_hash_index()) by_name.emplace(table->name, table);
@@ -227,6 +245,7 @@ reactor::Task<Status> CatalogCache::refresh() {
     table->indexes = std::move(sorted);
   }
   version_ = reply.version();
+  has_frozen_ = std::ranges::any_of(by_id, [](const auto& entry) { return entry.second->frozen; });
   by_name_ = std::move(by_name);
   by_id_ = std::move(by_id);
   co_return Status();

@@ -25,6 +25,7 @@ Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& 
 // Of a hash index of that table, whose entries are in the other.
 Result<storage::IndexRef> hash_index_from_descriptor(const control::TableDescriptor& descriptor,
                                                      const storage::Table& table, storage::TableRef entries);
+control::Column descriptor_of(const layout::Column& column);
 control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema);
 
 class CatalogCache {
@@ -34,8 +35,11 @@ class CatalogCache {
   std::uint64_t version() const { return version_; }
   storage::TableRef find(std::string_view name) const;
   storage::TableRef find_id(std::uint32_t id) const;
-  // False when the table was dropped, or is known under a former connection only.
+  // False when the table was dropped or altered, or is known under a former connection only.
   bool current(const storage::Table& table) const;
+  // Another table is to take that one's place.
+  bool frozen(std::uint32_t table) const;
+  bool has_frozen() const { return has_frozen_; }
   std::vector<storage::TableRef> all() const;
   // The table that has an index of that name; null when there is none.
   storage::TableRef table_of_index(std::string_view name) const;
@@ -44,6 +48,7 @@ class CatalogCache {
  private:
   Cluster& cluster_;
   std::uint64_t version_ = 0;
+  bool has_frozen_ = false;
   std::map<std::string, storage::TableRef, std::less<>> by_name_;   // tables of rows
   std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id_;  // also those of hash indexes' entries
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/cluster/catalog_cache.h"
 #include "compute/commit/commit.h"
 #include "compute/index/find_each.h"
 #include "compute/index/hash_entries.h"
@@ -64,6 +65,16 @@ reactor::Task<Status> EngineTransaction::ask_outcome(txn::CommitId commit, Statu
   co_return lost;
 }
 
+// A copier waits for transactions that have passed here while this worker did not know of the copy.
+Status EngineTransaction::check_writable() {
+  if (!worker().catalog.has_frozen()) return {};
+  for (const Access& access : accesses()) {
+    if (access.write == WriteKind::none || !worker().catalog.frozen(access.table->id)) continue;
+    return Status(ErrorCode::table_is_altered, "table \"" + access.table->name + "\" is being altered");
+  }
+  return {};
+}
+
 reactor::Task<Status> EngineTransaction::commit() {
   if (ended() && !failure().ok()) co_return failure();
   if (ended()) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
@@ -77,6 +88,7 @@ reactor::Task<Status> EngineTransaction::commit() {
     // Of one session nothing is lost that is older than what is on disk.
     if (!may_answer_early() && !session().deferred.settled()) status = co_await settle_deferred();
     if (status.ok()) status = check_going_on();
+    if (status.ok()) status = check_writable();
     if (status.ok()) {
       txn::CommitId id;
       {

@@ -25,6 +25,8 @@ class EngineTransaction : public StagedTransaction {
   reactor::Task<Status> commit() override;
 
  private:
+  // table_is_altered when a written table is frozen.
+  Status check_writable();
   reactor::Task<Status> ask_outcome(txn::CommitId commit, Status lost);
 };
 

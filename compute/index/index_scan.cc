@@ -57,7 +57,7 @@ bool IndexScan::usable() {
 reactor::Task<Status> IndexScan::begin() {
   Status status = co_await begin_reading(&transaction_);
   if (!status.ok()) co_return status;
-  status = transaction_.tables().check(*table_);
+  status = transaction_.tables().check(*table_, transaction_.visibility().catalog_version());
   if (!status.ok()) co_return status;
   if (!usable()) co_return co_await leave_index();
   co_await collect_own_rows();

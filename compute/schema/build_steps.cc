@@ -57,7 +57,7 @@ reactor::Task<Status> BuildSteps::wait_for_writers(std::uint64_t catalog_version
     if (!status.ok()) co_return status;
     request.set_known_version(reply.version());
     if (reply.acknowledged() >= catalog_version) {
-      // A commit of a compute server that died may not know of the index, and may still be installed.
+      // A commit of a compute server that died may not know of the change, and may still be installed.
       control::ListSlotsReply slots;
       status = co_await cluster.call(0, control::LIST_SLOTS, control::ListSlotsRequest(), &slots);
       if (!status.ok() || all_decided(slots)) co_return status;
@@ -65,7 +65,7 @@ reactor::Task<Status> BuildSteps::wait_for_writers(std::uint64_t catalog_version
     if (worker_.stopping()) co_return shutting_down();
     if (executor.now_ns() > deadline_ns) {
       co_return Status(ErrorCode::transaction_timeout,
-                       "other compute servers still run transactions that do not know of the index, or the "
+                       "other compute servers still run transactions that do not know of the change, or the "
                        "commits of one that died are not decided");
     }
     co_await executor.sleep_for(kPoll_ns);

@@ -46,11 +46,14 @@ class BuildSteps {
   // After an error: takes the index out of the catalog and off the memory servers.
   reactor::Task<void> abandon(std::uint32_t index);
 
+  // Waits until all transactions have ended that may not know that version of the catalog, and the commits of
+  // dead compute servers are decided. transaction_timeout; admin_shutdown.
+  reactor::Task<Status> wait_for_writers(std::uint64_t catalog_version);
+
   static Status shutting_down();
   static Status index_dropped();
 
  private:
-  reactor::Task<Status> wait_for_writers(std::uint64_t catalog_version);
   reactor::Task<Status> fill(storage::TableRef table, std::uint32_t index, EntryWriter& writer);
   // Reads a part of the table in one snapshot, from the position, which is then moved.
   reactor::Task<Status> fill_part(storage::TableRef table, std::uint32_t index, EntryWriter& writer,

@@ -19,6 +19,7 @@ reactor::Task<Status> Indexes::create(TableRef table, txn::IndexDefinition defin
   wanted.set_name(definition.name);
   wanted.set_table(table->id);
   wanted.set_unique(definition.unique);
+  wanted.set_constraint(definition.constraint);
   for (const layout::IndexColumn& column : definition.columns) {
     control::IndexColumn& added = *wanted.add_columns();
     added.set_column(column.column);
@@ -44,10 +45,11 @@ reactor::Task<Status> Indexes::rebuild(std::string name) {
   co_return co_await trees_.build(table, &wanted);
 }
 
-reactor::Task<Status> Indexes::drop(std::string name) {
+reactor::Task<Status> Indexes::drop(std::string name, bool constraint) {
   txn::WorkerState& state = worker_.worker_state();
   control::DropIndexRequest drop;
   drop.set_name(name);
+  drop.set_of_constraint(constraint);
   control::DropIndexReply dropped;
   Status status = co_await state.cluster.call(0, control::DROP_INDEX, drop, &dropped);
   if (!status.ok()) co_return status;

@@ -20,7 +20,7 @@ class Indexes {
   // As in Engine. `table` is the definition's.
   reactor::Task<Status> create(storage::TableRef table, txn::IndexDefinition definition);
   reactor::Task<Status> rebuild(std::string name);
-  reactor::Task<Status> drop(std::string name);
+  reactor::Task<Status> drop(std::string name, bool constraint);
   // Discards those of the server's indexes, `ids`, that are not in the catalog: the worker that created or
   // dropped them died before it had told all memory servers.
   reactor::Task<Status> discard_unknown(layout::ServerId server, std::vector<std::uint32_t> ids);

@@ -18,18 +18,34 @@ reactor::Task<Status> call_all(txn::CallSet& calls, control::Method method, std:
   co_return co_await calls.run(static_cast<std::uint16_t>(method), uncounted);
 }
 
+void describe_checks(const std::vector<storage::TableCheck>& checks, control::TableDescriptor* table) {
+  for (const storage::TableCheck& check : checks) {
+    control::Check& added = *table->add_checks();
+    added.set_name(check.name);
+    added.set_expression(check.expression);
+  }
+}
+
 }  // namespace
 
 reactor::Task<Status> Tables::create(txn::TableDefinition definition) {
+  const auto created = co_await create(std::move(definition), 0);
+  co_return created.ok() ? Status() : created.status();
+}
+
+reactor::Task<Result<CreatedTable>> Tables::create(txn::TableDefinition definition, std::uint32_t replaces) {
   // The catalog decides on the rest: the number of main buckets, and of ring slots where it is left open.
   control::BeginCreateTableRequest begin;
   control::TableDescriptor& wanted = *begin.mutable_table();
   wanted = txn::descriptor_of(definition.name, definition.schema);
   wanted.set_size_hint_rows(definition.size_hint_rows);
   wanted.set_ring_slots(definition.ring_slots);
+  wanted.set_replaces(replaces);
+  describe_checks(definition.checks, &wanted);
   control::BeginCreateTableReply begun;
   Status status = co_await state_.cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
   if (!status.ok()) co_return status;
+  const std::uint32_t id = begun.table().id();
 
   control::FinishCreateTableRequest request;
   *request.mutable_table() = begun.table();
@@ -49,7 +65,43 @@ reactor::Task<Status> Tables::create(txn::TableDefinition definition) {
   }
   const auto finished = co_await finish(std::move(request));
   if (!finished.ok()) co_return finished.status();
+  status = co_await state_.catalog.refresh();
+  if (!status.ok()) co_return status;
+  co_return CreatedTable{id, *finished};
+}
+
+reactor::Task<Status> Tables::alter(txn::TableAlteration alteration) {
+  control::AlterTableRequest request;
+  control::TableDescriptor& wanted = *request.mutable_table();
+  Status status = co_await describe(alteration.table, &wanted);
+  if (!status.ok()) co_return status;
+  wanted.set_name(alteration.name);
+  wanted.clear_columns();
+  for (const layout::Column& column : alteration.columns) *wanted.add_columns() = txn::descriptor_of(column);
+  wanted.clear_checks();
+  describe_checks(alteration.checks, &wanted);
+  for (const auto& [id, name] : alteration.index_names) {
+    control::IndexDescriptor& renamed = *request.add_indexes();
+    renamed.set_id(id);
+    renamed.set_name(name);
+  }
+  status = co_await state_.cluster.call(0, control::ALTER_TABLE, request, nullptr);
+  if (!status.ok()) co_return status;
   co_return co_await state_.catalog.refresh();
+}
+
+reactor::Task<Status> Tables::describe(storage::TableRef table, control::TableDescriptor* descriptor) {
+  control::GetCatalogReply catalog;
+  Status status =
+      co_await state_.cluster.call(0, control::GET_CATALOG, control::GetCatalogRequest(), &catalog);
+  if (!status.ok()) co_return status;
+  for (const control::TableDescriptor& known : catalog.tables()) {
+    if (known.id() != table->id || known.altered_version() != table->altered_version) continue;
+    *descriptor = known;
+    co_return Status();
+  }
+  co_return Status(ErrorCode::table_is_altered,
+                   "table \"" + table->name + "\" was dropped or altered meanwhile");
 }
 
 reactor::Task<Result<std::uint64_t>> Tables::finish(control::FinishCreateTableRequest request) {
@@ -112,24 +164,30 @@ reactor::Task<void> Tables::abandon(control::FinishCreateTableRequest* request) 
 }
 
 reactor::Task<Status> Tables::drop(std::string name) {
-  txn::Cluster& cluster = state_.cluster;
   control::DropTableRequest drop;
   drop.set_name(name);
   control::DropTableReply dropped;
-  Status status = co_await cluster.call(0, control::DROP_TABLE, drop, &dropped);
+  Status status = co_await state_.cluster.call(0, control::DROP_TABLE, drop, &dropped);
   if (!status.ok()) co_return status;
-  if (const storage::TableRef table = state_.catalog.find_id(dropped.table())) {
+  status = co_await discard(dropped.table());
+  if (!status.ok()) co_return status;
+  co_return co_await state_.catalog.refresh();
+}
+
+reactor::Task<Status> Tables::discard(std::uint32_t id) {
+  txn::Cluster& cluster = state_.cluster;
+  if (const storage::TableRef table = state_.catalog.find_id(id)) {
     for (const storage::IndexRef& index : table->indexes) state_.space.forget(index->id);
   }
   control::DiscardTableRequest discard;
-  discard.set_table(dropped.table());
+  discard.set_table(id);
   for (std::size_t server = 0; server < cluster.server_count(); ++server) {
-    status = co_await cluster.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE, discard,
-                                   nullptr);
+    Status status = co_await cluster.call(static_cast<layout::ServerId>(server), control::DISCARD_TABLE,
+                                          discard, nullptr);
     if (!status.ok()) co_return status;
   }
-  state_.space.forget(dropped.table());
-  co_return co_await state_.catalog.refresh();
+  state_.space.forget(id);
+  co_return Status();
 }
 
 }  // namespace namdb::schema

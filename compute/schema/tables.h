@@ -1,4 +1,4 @@
-// Creating and dropping tables.
+// Creating, altering and dropping tables.
 //
 // A table is created together with the indexes of its UNIQUE constraints: all are begun in the catalog,
 // prepared on the memory servers, and finished in one step of the catalog, so no transaction sees the table
@@ -12,10 +12,16 @@
 #include "common/base/error.h"
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
+#include "compute/api/table_change.h"
 #include "compute/txn/worker_state.h"
 #include "proto/control_types.h"
 
 namespace namdb::schema {
+
+struct CreatedTable {
+  std::uint32_t id = 0;
+  std::uint64_t catalog_version = 0;  // that has it
+};
 
 class Tables {
  public:
@@ -25,7 +31,12 @@ class Tables {
   // As in Engine.
   reactor::Task<Status> create(txn::TableDefinition definition);
   reactor::Task<Status> drop(std::string name);
+  reactor::Task<Status> alter(txn::TableAlteration alteration);
 
+  // A table that is to replace that one, unless it is 0.
+  reactor::Task<Result<CreatedTable>> create(txn::TableDefinition definition, std::uint32_t replaces);
+  // Frees the memory of a table that is in the catalog no more, on all memory servers.
+  reactor::Task<Status> discard(std::uint32_t id);
   // The rest of creating a table that is begun in the catalog: prepares it and its indexes on the memory
   // servers and finishes it, or undoes all of it. The version of the catalog that has the table.
   reactor::Task<Result<std::uint64_t>> finish(control::FinishCreateTableRequest request);
@@ -34,6 +45,8 @@ class Tables {
   reactor::Task<Status> prepare(control::FinishCreateTableRequest* request);
   reactor::Task<Status> prepare_indexes(control::FinishCreateTableRequest* request);
   reactor::Task<void> abandon(control::FinishCreateTableRequest* request);
+  // The catalog's description of the table; table_is_altered when it was altered since.
+  reactor::Task<Status> describe(storage::TableRef table, control::TableDescriptor* descriptor);
 
   txn::WorkerState& state_;
 };

@@ -63,7 +63,7 @@ reactor::Task<Status> BucketScan::next(std::vector<layout::Row>& rows) {
     began_ = true;
     status = co_await begin_reading(&transaction_);
     if (!status.ok()) co_return status;
-    status = transaction_.tables().check(*table_);
+    status = transaction_.tables().check(*table_, transaction_.visibility().catalog_version());
     if (!status.ok()) co_return status;
     start();
   }

@@ -8,10 +8,13 @@
 
 namespace namdb::protocol {
 
-Status CheckedTables::check(const storage::Table& table) {
+Status CheckedTables::check(const storage::Table& table, std::uint64_t catalog_version) {
   if (std::ranges::find(checked_, table.id, &CheckedTable::id) != checked_.end()) return {};
   if (!worker_.catalog.current(table))
     return Status(ErrorCode::catalog_changed, "table \"" + table.name + "\" was dropped or changed");
+  // Its rows were copied after the transaction's snapshot.
+  if (catalog_version < table.ready_version)
+    return Status(ErrorCode::catalog_changed, "table \"" + table.name + "\" was altered meanwhile");
   // A name means one table as long as the transaction runs.
   const std::size_t name_hash = std::hash<std::string>()(table.name);
   if (std::ranges::find(checked_, name_hash, &CheckedTable::name_hash) != checked_.end()) {

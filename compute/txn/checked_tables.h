@@ -17,8 +17,9 @@ class CheckedTables {
  public:
   explicit CheckedTables(txn::WorkerState& worker) : worker_(worker) {}
 
-  // Before rows of the table count. Error catalog_changed: it was dropped, changed or created anew.
-  Status check(const storage::Table& table);
+  // Before rows of the table count, in a transaction that sees that version of the catalog. Error
+  // catalog_changed: it was dropped, changed or created anew.
+  Status check(const storage::Table& table, std::uint64_t catalog_version);
   // Error catalog_changed: as far as this worker's catalog knows, the table was dropped.
   Status check_exists(std::uint32_t table) const;
   // Of a table whose rows are waited for, at the `waits`-th wait: refreshes the catalog now and then, since

@@ -185,7 +185,7 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
       if (!*counts) continue;
     }
     for (; checked < tables.size(); ++checked) {
-      status = transaction->tables().check(*tables[checked]);
+      status = transaction->tables().check(*tables[checked], visibility.catalog_version());
       if (!status.ok()) co_return status;
     }
     const Lookup* waiting = nullptr;  // the first one that READs again

@@ -112,7 +112,8 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             parts.backoff,
             parts.damaged_reads},
       tables(state),
-      indexes(*this, tables, parts.options.split_index_rows) {}
+      indexes(*this, tables, parts.options.split_index_rows),
+      replacements(*this, tables, indexes) {}
 
 reactor::Task<Status> Connection::connect() {
   Status status = co_await cluster.connect();

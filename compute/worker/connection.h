@@ -14,6 +14,7 @@
 #include "compute/recovery/orphan_tables.h"
 #include "compute/schema/indexes.h"
 #include "compute/schema/schema_worker.h"
+#include "compute/schema/table_replacements.h"
 #include "compute/schema/tables.h"
 #include "compute/txn/backoff.h"
 #include "compute/txn/commit_outcomes.h"
@@ -85,6 +86,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   txn::WorkerState state;
   schema::Tables tables;
   schema::Indexes indexes;
+  schema::TableReplacements replacements;
   protocol::MakeControl make_control = nullptr;  // of the database's protocol; once connected
   // The worker has another connection, too (earlier_connections.h): its sessions may hand over tables as that
   // one knows them.

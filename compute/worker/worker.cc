@@ -323,7 +323,9 @@ reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
   if (connection == nullptr) co_return not_connected();
   const Status status = co_await connection->catalog.refresh();
   if (!status.ok()) co_return status;
-  co_return connection->catalog.all();
+  std::vector<TableRef> all = connection->catalog.all();
+  std::erase_if(all, [](const TableRef& table) { return table->replaces != 0; });
+  co_return all;
 }
 
 Result<std::shared_ptr<Connection>> Worker::whole_connection() const {
@@ -359,10 +361,22 @@ reactor::Task<Status> Worker::rebuild_index(std::string name) {
   co_return co_await (*connection)->indexes.rebuild(std::move(name));
 }
 
-reactor::Task<Status> Worker::drop_index(std::string name) {
+reactor::Task<Status> Worker::drop_index(std::string name, bool constraint) {
   const auto connection = whole_connection();
   if (!connection.ok()) co_return connection.status();
-  co_return co_await (*connection)->indexes.drop(std::move(name));
+  co_return co_await (*connection)->indexes.drop(std::move(name), constraint);
+}
+
+reactor::Task<Status> Worker::alter_table(txn::TableAlteration alteration) {
+  const auto connection = whole_connection();
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await (*connection)->tables.alter(std::move(alteration));
+}
+
+reactor::Task<Status> Worker::replace_table(txn::TableReplacement replacement) {
+  const auto connection = whole_connection();
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await (*connection)->replacements.replace(std::move(replacement));
 }
 
 reactor::Task<Result<std::uint32_t>> Worker::commit_slot() {

@@ -68,7 +68,9 @@ class Worker : public txn::Engine {
   reactor::Task<Status> drop_table(std::string name) override;
   reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
   reactor::Task<Status> rebuild_index(std::string name) override;
-  reactor::Task<Status> drop_index(std::string name) override;
+  reactor::Task<Status> drop_index(std::string name, bool constraint) override;
+  reactor::Task<Status> alter_table(txn::TableAlteration alteration) override;
+  reactor::Task<Status> replace_table(txn::TableReplacement replacement) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
   reactor::Task<Result<std::uint32_t>> commit_slot() override;

@@ -30,7 +30,7 @@ reactor::Task<Status> advance_index(Caller caller, const control::AdvanceIndexRe
 reactor::Task<Status> drop_index(Caller caller, const control::DropIndexRequest& request,
                                  control::DropIndexReply& reply) {
   const ControlChanges::Change drop = [&](Catalog& catalog) {
-    const auto index = catalog.drop_index(request.name());
+    const auto index = catalog.drop_index(request.name(), request.of_constraint());
     if (!index.ok()) return index.status();
     reply.set_index(*index);
     return Status();

@@ -71,6 +71,8 @@
   WAITING_BYTES(LOOK, look, every_server, fail)                                                              \
   WAITING_BYTES(VOID, void_entries, every_server, fail)                                                      \
   WAITING_BYTES(VERDICT, verdict, every_server, fail)                                                        \
+  WAITING_CALL(ALTER_TABLE, alter_table, AlterTableRequest, AlterTableReply, server_0, fail)                 \
+  WAITING_CALL(REPLACE_TABLE, replace_table, ReplaceTableRequest, ReplaceTableReply, server_0, fail)         \
   WAITING_CALL(CHECKPOINT, checkpoint, CheckpointRequest, CheckpointReply, every_server, fail)               \
   BYTES(INDEX_LOAD, index_load, every_server, fail)                                                          \
   CALL(COMMIT_OUTCOME, commit_outcome, CommitOutcomeRequest, CommitOutcomeReply, server_0, fail)             \

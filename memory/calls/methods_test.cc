@@ -66,11 +66,11 @@ Options options_of(std::uint16_t server, layout::VectorSpread vector) {
 }
 
 std::set<int> duties_of_server_0() {
-  return {control::LEASE_SLOT,    control::CLOSE_SLOT,         control::LIST_SLOTS,
-          control::GET_CATALOG,   control::BEGIN_CREATE_TABLE, control::FINISH_CREATE_TABLE,
-          control::DROP_TABLE,    control::GROW_TABLE,         control::BEGIN_CREATE_INDEX,
-          control::ADVANCE_INDEX, control::DROP_INDEX,         control::ENDED_COMPUTES,
-          control::COMMIT_OUTCOME};
+  return {control::LEASE_SLOT,     control::CLOSE_SLOT,         control::LIST_SLOTS,
+          control::GET_CATALOG,    control::BEGIN_CREATE_TABLE, control::FINISH_CREATE_TABLE,
+          control::DROP_TABLE,     control::GROW_TABLE,         control::BEGIN_CREATE_INDEX,
+          control::ADVANCE_INDEX,  control::DROP_INDEX,         control::ENDED_COMPUTES,
+          control::COMMIT_OUTCOME, control::ALTER_TABLE,        control::REPLACE_TABLE};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// BEGIN_CREATE_TABLE, FINISH_CREATE_TABLE, DROP_TABLE, GROW_TABLE: tables in the catalog
-// (memory/coordinator/catalog.h). Their memory on each server is another matter (prepare_table.cc). Each
-// change is answered once it is logged (memory/coordinator/control_changes.h).
+// BEGIN_CREATE_TABLE, FINISH_CREATE_TABLE, DROP_TABLE, GROW_TABLE, ALTER_TABLE, REPLACE_TABLE: tables in the
+// catalog (memory/coordinator/catalog.h). Their memory on each server is another matter (prepare_table.cc).
+// Each change is answered once it is logged (memory/coordinator/control_changes.h).
 #include <utility>
 
 #include "memory/calls/methods.h"
@@ -54,6 +54,28 @@ reactor::Task<Status> grow_table(Caller caller, const control::GrowTableRequest&
     return status;
   };
   co_return co_await caller.server.control->change(grow);
+}
+
+reactor::Task<Status> alter_table(Caller caller, const control::AlterTableRequest& request,
+                                  control::AlterTableReply& reply) {
+  const ControlChanges::Change alter = [&](Catalog& catalog) {
+    const auto version = catalog.alter(request);
+    if (version.ok()) reply.set_catalog_version(*version);
+    return version.ok() ? Status() : version.status();
+  };
+  co_return co_await caller.server.control->change(alter);
+}
+
+reactor::Task<Status> replace_table(Caller caller, const control::ReplaceTableRequest& request,
+                                    control::ReplaceTableReply& reply) {
+  const ControlChanges::Change replace = [&](Catalog& catalog) {
+    const auto dropped = catalog.replace_table(caller.id, request.table());
+    if (!dropped.ok()) return dropped.status();
+    reply.set_dropped(*dropped);
+    reply.set_catalog_version(catalog.version());
+    return Status();
+  };
+  co_return co_await caller.server.control->change(replace);
 }
 
 }  // namespace namdb::memory::handlers

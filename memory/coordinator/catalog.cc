@@ -31,6 +31,9 @@ std::size_t Catalog::encoded_bytes(const control::TableDescriptor& table) const 
   control::TableDescriptor fixed = table;
   fixed.clear_bucket_base();
   fixed.clear_doublings();
+  fixed.set_frozen(true);
+  fixed.set_ready_version(~std::uint64_t{0});
+  fixed.set_altered_version(~std::uint64_t{0});
   if (fixed.has_hash_index()) {
     fixed.mutable_hash_index()->set_state(control::INDEX_READY);
     fixed.mutable_hash_index()->set_ready_version(~std::uint64_t{0});
@@ -50,12 +53,19 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   if (table.name().empty() || table.name().size() > kMaxName_bytes) {
     return Status(ErrorCode::invalid_table_definition, "a table's name has 1 to 255 bytes");
   }
-  if (name_taken(table.name())) {
+  if (table.replaces() != 0) {
+    if (Status status = check_replacement(table); !status.ok()) return status;
+    table.set_name(hidden_name(table.name(), next_id_));
+  } else if (table.has_hash_index()) {
+    if (Status status = check_index_name(table.name(), table.hash_index().table()); !status.ok())
+      return status;
+    if (Status status = make_hash_index(table); !status.ok()) return status;
+  } else if (name_taken(table.name())) {
     return Status(ErrorCode::duplicate_table, "relation \"" + table.name() + "\" already exists");
   }
-  if (table.has_hash_index()) {
-    if (Status status = make_hash_index(table); !status.ok()) return status;
-  }
+  table.clear_frozen();
+  table.clear_ready_version();
+  table.clear_altered_version();
   const layout::ProtocolTraits& protocol = *layout::find_protocol(options_.protocol);
   table.set_single_version(protocol.single_version);
   table.set_timestamps(protocol.timestamps);
@@ -97,6 +107,10 @@ Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::Finish
   if (!indexes.ok()) return indexes.status();
   if (expected.has_hash_index()) hash_builders_[table.id()] = peer;
   creations_.erase(found);
+  if (expected.replaces() != 0) {
+    tables_[find_table(expected.replaces())->name()].set_frozen(true);
+    copiers_[expected.id()] = peer;
+  }
   encoded_bytes_ += encoded_bytes(expected);
   tables_[table.name()] = std::move(expected);
   for (control::IndexDescriptor& index : *indexes) {
@@ -111,6 +125,10 @@ Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::Finish
 }
 
 Status Catalog::abandon(fabric::PeerId peer, std::uint32_t table) {
+  if (const auto copier = copiers_.find(table); copier != copiers_.end() && copier->second == peer) {
+    undo_replacement(table);
+    return Status();
+  }
   const auto found = creations_.find(table);
   if (found == creations_.end() || found->second.peer != peer) {
     return Status(ErrorCode::undefined_table, "this channel is not creating table " + std::to_string(table));
@@ -126,11 +144,17 @@ Result<std::uint32_t> Catalog::drop(const std::string& name) {
     return Status(ErrorCode::undefined_table, "table \"" + name + "\" does not exist");
   }
   const std::uint32_t id = found->second.id();
-  encoded_bytes_ -= encoded_bytes(found->second);
-  tables_.erase(found);
+  if (Status status = check_unaltered(id); !status.ok()) return status;
+  erase_table(name);
   drop_indexes_of(id);
   changed();
   return id;
+}
+
+void Catalog::erase_table(const std::string& name) {
+  const auto found = tables_.find(name);
+  encoded_bytes_ -= encoded_bytes(found->second);
+  tables_.erase(found);
 }
 
 Status Catalog::grow(const control::GrowTableRequest& request) {
@@ -178,6 +202,12 @@ std::vector<std::uint32_t> Catalog::creating() const {
 
 std::vector<std::uint32_t> Catalog::disconnected(fabric::PeerId peer) {
   std::vector<std::uint32_t> undone = undo_index_creations(peer);
+  for (auto entry = copiers_.begin(); entry != copiers_.end();) {
+    const auto [table, copier] = *entry++;
+    if (copier != peer) continue;
+    undone.push_back(table);
+    undo_replacement(table);
+  }
   for (auto entry = creations_.begin(); entry != creations_.end();) {
     if (entry->second.peer == peer) {
       undone.push_back(entry->first);

@@ -7,6 +7,10 @@
 // beside the one that it is to replace; in one step it takes the place, and the other one is visible until no
 // transaction can need it.
 //
+// A table gets new columns by another table that takes its place. Both are visible while rows are copied: the
+// new one under a hidden name, and the old one frozen, so that no transaction changes its rows. The copier
+// must stay until then.
+//
 // Where there is a log, changes are made in a draft, logged, and taken over (control_changes.h): nobody sees
 // one that a restart could forget. Creations that are not finished belong to a channel and are not logged.
 #pragma once
@@ -65,10 +69,21 @@ class Catalog {
                 std::uint32_t doublings);
   // The ids of tables and indexes that are begun and not finished.
   std::vector<std::uint32_t> creating() const;
-  // Returns the table's id.
+  // Returns the table's id. table_is_altered while another one is to take its place.
   Result<std::uint32_t> drop(const std::string& name);
   // Undoes the peer's unfinished creations; the ids of those tables and indexes.
   std::vector<std::uint32_t> disconnected(fabric::PeerId peer);
+
+  // --- altered tables (catalog_alter.cc) ---
+  // Outside input: undefined_table, duplicate_table, table_is_altered, or protocol_violation. Returns the
+  // catalog's version.
+  Result<std::uint64_t> alter(const control::AlterTableRequest& request);
+  // The table that the peer has finished takes the place of the one that it replaces, whose id it returns.
+  Result<std::uint32_t> replace_table(fabric::PeerId peer, std::uint32_t table);
+  // The name under which a table that is to take another one's place, or an index of it, is visible until
+  // then. Nobody can say it in SQL.
+  static std::string hidden_name(const std::string& name, std::uint32_t table);
+  static std::string final_name(const std::string& hidden);
 
   // --- indexes (catalog_indexes.cc) ---
   // A hash index is a table here: begun and finished as one, which begin() makes the columns of. Then it is
@@ -81,7 +96,8 @@ class Catalog {
   // Returns the catalog's version.
   Result<std::uint64_t> advance_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
   // Returns the index's id. Its creation ends, if it was not ready, and that of one that was to replace it.
-  Result<std::uint32_t> drop_index(const std::string& name);
+  // Only one that may be `of_constraint` can be one of a UNIQUE constraint.
+  Result<std::uint32_t> drop_index(const std::string& name, bool of_constraint);
   // Every live worker has acknowledged that version: replaced indexes that only older transactions need go.
   void acknowledged(std::uint64_t version);
   // It would let one go.
@@ -118,6 +134,22 @@ class Catalog {
   Status replace(const control::IndexDescriptor& index);
   void erase_index(const std::string& name);
   void erase_beside(std::uint32_t id);
+  // --- altered tables ---
+  // table_is_altered while another table is to take that one's place, be it finished or not.
+  Status check_unaltered(std::uint32_t table) const;
+  // Whether the table, which is new, may take the place of the one that it names. Outside input.
+  Status check_replacement(const control::TableDescriptor& table) const;
+  // The table that an index of that table will be one of: the one that it replaces, or itself.
+  std::uint32_t final_table(std::uint32_t table) const;
+  // Whether a name is another one's than that table's and its indexes'.
+  bool name_taken_beside(const std::string& name, std::uint32_t replaced) const;
+  // Whether a new index of that table may have the name. Outside input.
+  Status check_index_name(const std::string& name, std::uint32_t table) const;
+  void rename_index(const control::IndexDescriptor& renamed);
+  void undo_replacement(std::uint32_t table);
+  void erase_table(const std::string& name);
+  // Gives the table and its indexes their final names; they are ready for transactions from now on.
+  void show_replacement(std::uint32_t table);
   // Fills in the columns of the table that is to hold a hash index's entries. Outside input.
   Status make_hash_index(control::TableDescriptor& table) const;
   Result<std::uint64_t> advance_hash_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
@@ -140,6 +172,7 @@ class Catalog {
   std::map<std::uint32_t, control::IndexDescriptor> indexes_beside_;
   std::map<std::uint32_t, IndexCreation> index_creations_;  // of indexes that are not ready, by id
   std::map<std::uint32_t, fabric::PeerId> hash_builders_;   // of hash indexes that are building, by id
+  std::map<std::uint32_t, fabric::PeerId> copiers_;         // of tables that are to replace one, by id
 };
 
 }  // namespace namdb::memory

@@ -30,6 +30,7 @@ Status Catalog::make_hash_index(control::TableDescriptor& table) const {
     return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(index.table()));
   const auto base = TableShape::create(*indexed);
   if (!base.ok()) return base.status();
+  if (indexed->replaces() != 0) table.set_name(hidden_name(table.name(), indexed->id()));
   std::vector<layout::IndexColumn> columns;
   for (const std::uint32_t column : index.columns()) columns.push_back({column, false});
   const auto shape = layout::IndexShape::create(base->schema, std::move(columns));
@@ -83,9 +84,7 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
   if (index.name().empty() || index.name().size() > kMaxName_bytes) {
     return Status(ErrorCode::invalid_table_definition, "an index's name has 1 to 255 bytes");
   }
-  if (name_taken(index.name())) {
-    return Status(ErrorCode::duplicate_table, "relation \"" + index.name() + "\" already exists");
-  }
+  if (Status status = check_index_name(index.name(), index.table()); !status.ok()) return status;
   const auto table = std::find_if(tables_.begin(), tables_.end(),
                                   [&](const auto& entry) { return entry.second.id() == index.table(); });
   const auto creation = creations_.find(index.table());
@@ -94,7 +93,9 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
   if (!is_rows && (!created_by_peer || creation->second.table.has_hash_index())) {
     return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(index.table()));
   }
-  const auto shape = TableShape::create(created_by_peer ? creation->second.table : table->second);
+  const control::TableDescriptor& indexed = created_by_peer ? creation->second.table : table->second;
+  if (indexed.replaces() != 0) index.set_name(hidden_name(index.name(), indexed.id()));
+  const auto shape = TableShape::create(indexed);
   if (!shape.ok()) return shape.status();
   std::vector<layout::IndexColumn> columns;
   for (const control::IndexColumn& column : index.columns()) {
@@ -123,6 +124,10 @@ Result<control::IndexDescriptor> Catalog::begin_replacement(fabric::PeerId peer,
   if (found == indexes_.end()) {
     return Status(ErrorCode::undefined_object, "there is no index " + std::to_string(replaced));
   }
+  const std::uint32_t table = found->second.table();
+  if (final_table(table) != table)
+    return Status(ErrorCode::table_is_altered, "the table of index \"" + found->first + "\" is being filled");
+  if (Status status = check_unaltered(table); !status.ok()) return status;
   const bool begun = std::ranges::any_of(
       index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == replaced; });
   if (begun || found->second.state() != control::INDEX_READY) {
@@ -277,9 +282,11 @@ void Catalog::erase_beside(std::uint32_t id) {
   changed();
 }
 
-Result<std::uint32_t> Catalog::drop_index(const std::string& name) {
+Result<std::uint32_t> Catalog::drop_index(const std::string& name, bool of_constraint) {
   if (const auto hash = tables_.find(name); hash != tables_.end() && hash->second.has_hash_index()) {
     const std::uint32_t id = hash->second.id();
+    Status status = check_unaltered(hash->second.hash_index().table());
+    if (!status.ok()) return status;
     erase_hash_index(id);
     return id;
   }
@@ -287,10 +294,11 @@ Result<std::uint32_t> Catalog::drop_index(const std::string& name) {
   if (found == indexes_.end()) {
     return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
   }
-  if (found->second.constraint()) {
-    return Status(ErrorCode::feature_not_supported,
+  if (found->second.constraint() && (!of_constraint || found->second.primary())) {
+    return Status(ErrorCode::dependent_objects_still_exist,
                   "cannot drop index \"" + name + "\" because a constraint of its table requires it");
   }
+  if (Status status = check_unaltered(found->second.table()); !status.ok()) return status;
   const std::uint32_t id = found->second.id();
   index_creations_.erase(id);
   const auto replacement = std::ranges::find_if(

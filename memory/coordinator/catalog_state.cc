@@ -50,6 +50,7 @@ void Catalog::adopt(Catalog&& draft) {
   indexes_beside_ = std::move(draft.indexes_beside_);
   index_creations_ = std::move(draft.index_creations_);
   hash_builders_ = std::move(draft.hash_builders_);
+  copiers_ = std::move(draft.copiers_);
   show_version();
 }
 
@@ -62,12 +63,14 @@ void Catalog::import_state(const control::ControlState& state) {
   imported.indexes_beside_.clear();
   imported.index_creations_.clear();
   imported.hash_builders_.clear();
+  imported.copiers_.clear();
   imported.version_ = state.catalog_version();
   imported.next_id_ = state.marks().next_table();
   imported.encoded_bytes_ = 0;
   for (const control::TableDescriptor& table : state.tables()) {
     imported.encoded_bytes_ += encoded_bytes(table);
     if (table.hash_index().state() == control::INDEX_BUILDING) imported.hash_builders_[table.id()] = kNobody;
+    if (table.replaces() != 0) imported.copiers_[table.id()] = kNobody;
     imported.tables_[table.name()] = table;
   }
   for (const control::IndexDescriptor& index : state.indexes()) {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,11 @@ class ControlHistory {
   ControlHistory(ControlSubject& subject, std::uint64_t seed) : subject_(subject), random_(seed) {}
 
   void step() {
-    switch (random_.below(12)) {
+    switch (random_.below(14)) {
+      case 12:
+        return alter();
+      case 13:
+        return replace();
       case 0:
       case 1:
         return begin_table();
@@ -94,6 +99,7 @@ class ControlHistory {
   }
 
   std::uint64_t made = 0;  // changes that succeeded
+  std::uint64_t tables_replaced = 0;
 
  private:
   fabric::PeerId peer() { return 1 + random_.below(3); }
@@ -116,6 +122,12 @@ class ControlHistory {
       wanted.clear_key();
       wanted.mutable_hash_index()->set_table(tables.begin()->second.id());
       wanted.mutable_hash_index()->add_columns(1);
+    }
+    if (!tables.empty() && !wanted.has_hash_index() && random_.chance(0.5)) {
+      const control::TableDescriptor& replaced =
+          std::next(tables.begin(), random_.below(tables.size()))->second;
+      wanted.set_name(random_.chance(0.9) ? replaced.name() : name());
+      wanted.set_replaces(replaced.id());
     }
     const fabric::PeerId by = peer();
     std::optional<control::TableDescriptor> begun;
@@ -208,10 +220,57 @@ class ControlHistory {
     request.set_abandon(random_.chance(0.1));
     change([&](Catalog& catalog) { return catalog.advance_index(by, request).status(); });
   }
+  void alter() {
+    const auto& tables = subject_.catalog->tables();
+    if (tables.empty()) return;
+    control::AlterTableRequest request;
+    control::TableDescriptor& table = *request.mutable_table();
+    table = std::next(tables.begin(), random_.below(tables.size()))->second;
+    if (random_.chance(0.5)) table.set_name(name());
+    if (random_.chance(0.5)) table.mutable_columns(1)->set_name(name());
+    if (random_.chance(0.1)) table.mutable_columns(1)->set_length_bytes(77);          // refused
+    if (random_.chance(0.1)) table.set_altered_version(table.altered_version() + 1);  // likewise
+    if (random_.chance(0.3)) table.add_checks()->set_name(name());
+    for (const auto& [known, index] : subject_.catalog->indexes()) {
+      if (index.table() != table.id() || request.indexes_size() != 0) continue;
+      request.add_indexes()->set_id(index.id());
+      request.mutable_indexes(0)->set_name(name());
+    }
+    change([&](Catalog& catalog) { return catalog.alter(request).status(); });
+  }
+  void replace() {
+    for (const auto& [known, table] : subject_.catalog->tables()) {
+      if (table.replaces() == 0) continue;
+      const std::uint32_t id = table.id();
+      const std::uint32_t old = table.replaces();
+      std::uint32_t replaced = 0;
+      // The one of the three that has created it.
+      for (const fabric::PeerId by : {1, 2, 3}) {
+        const std::uint64_t before = made;
+        std::uint32_t dropped = 0;
+        change([&](Catalog& catalog) {
+          const auto result = catalog.replace_table(by, id);
+          if (result.ok()) dropped = *result;
+          return result.ok() ? Status() : result.status();
+        });
+        if (made == before) continue;
+        replaced = dropped;
+        break;
+      }
+      if (replaced == 0) return;
+      REQUIRE(replaced == old);
+      for (const auto& [now, other] : subject_.catalog->tables()) {
+        REQUIRE(other.id() != old);
+        if (other.id() == id) REQUIRE(now == Catalog::final_name(now));
+      }
+      ++tables_replaced;
+      return;
+    }
+  }
   void drop() {
     const std::string dropped = name();
     if (random_.chance(0.5)) return change([&](Catalog& catalog) { return catalog.drop(dropped).status(); });
-    change([&](Catalog& catalog) { return catalog.drop_index(dropped).status(); });
+    change([&](Catalog& catalog) { return catalog.drop_index(dropped, false).status(); });
   }
   void grow() {
     const auto& tables = subject_.catalog->tables();
@@ -281,9 +340,20 @@ control::ControlState replay(const ControlSubject& subject, std::size_t entries)
   return state;
 }
 
+// A table is frozen as long as another one is to take its place.
+void check_frozen(const control::ControlState& state) {
+  std::set<std::uint32_t> replaced;
+  for (const control::TableDescriptor& table : state.tables()) {
+    if (table.replaces() != 0) REQUIRE(replaced.insert(table.replaces()).second);
+  }
+  for (const control::TableDescriptor& table : state.tables())
+    REQUIRE(table.frozen() == replaced.contains(table.id()));
+}
+
 TEST_CASE("catalog and slots equal their entries' replay and the import of their export, at every prefix",
           "[control]") {
   std::uint64_t changes = 0;
+  std::uint64_t replaced = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     INFO("seed " << seed);
     fabric::sim::SimWorld world(seed);
@@ -298,10 +368,12 @@ TEST_CASE("catalog and slots equal their entries' replay and the import of their
       const std::string bytes = state.SerializeAsString();
       REQUIRE(subject.exported().SerializeAsString() == bytes);
       REQUIRE(state.version() == subject.log.records.size());
+      check_frozen(state);
       states.resize(state.version() + 1);
       states[state.version()] = bytes;
     }
     changes += history.made;
+    replaced += history.tables_replaced;
     for (std::size_t version = 1; version < states.size(); ++version) {
       if (states[version].empty()) continue;  // made on the way to the next
       control::ControlState state = replay(subject, version);
@@ -327,6 +399,7 @@ TEST_CASE("catalog and slots equal their entries' replay and the import of their
     }
   }
   CHECK(changes > 1000);
+  CHECK(replaced > 10);
 }
 
 TEST_CASE("a full log refuses changes and leaves the catalog as it was; closings use its reserve",

@@ -308,6 +308,8 @@ Status check_control_state(const control::ControlState& state) {
     const std::string field = "tables, \"" + table.name() + "\"";
     if (const std::string why = check_table(table, servers); !why.empty())
       return corrupt_state(state, field, why);
+    if (table.replaces() != 0 && !holds(state.tables(), table.replaces()))
+      return corrupt_state(state, field, "replaces is not there");
     if (table.has_hash_index() && !holds(state.tables(), table.hash_index().table()))
       return corrupt_state(state, field, "hash_index.table is not there");
   }

@@ -211,7 +211,7 @@ TEST_CASE("a table and the indexes that were begun for it appear together", "[in
   control::DropIndexRequest drop;
   drop.set_name("i");
   CHECK(client.call<control::DropIndexReply>(control::DROP_INDEX, drop).status().code() ==
-        ErrorCode::feature_not_supported);
+        ErrorCode::dependent_objects_still_exist);
   REQUIRE(subject.change(Kind::add, "key").ok());
   subject.check_accounts();
 }

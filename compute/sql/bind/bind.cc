@@ -142,6 +142,8 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "CopyStmt") return bind_copy(binder, body);
   if (kind == "TruncateStmt") return bind_truncate(binder, body);
   if (kind == "CreateStmt") return bind_create_table(binder, body);
+  if (kind == "AlterTableStmt") return bind_alter_table(binder, body);
+  if (kind == "RenameStmt") return bind_rename(binder, body);
   if (kind == "IndexStmt") return bind_create_index(binder, body);
   if (kind == "DropStmt") return bind_drop(binder, body);
   if (kind == "ReindexStmt") return bind_reindex(body);

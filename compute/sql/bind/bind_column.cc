@@ -10,6 +10,7 @@
 #include "compute/sql/expression/function.h"
 #include "compute/sql/value/called_default.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/sequence_default.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -140,6 +141,40 @@ Status set_default(StatementBinder& binder, layout::Column& column, const Json& 
   if (type.id == TypeId::bpchar) text.resize(without_trailing_blanks(text).size());
   column.default_text = std::move(text);
   return {};
+}
+
+Status coerce_to_column(ExpressionBinder& expressions, ExprPtr& value, const layout::Column& column) {
+  const Type type = column_type(column);
+  const TypeId from = value->type.id;
+  Status status = expressions.coerce(value, type, Coercion::assignment);
+  if (!status.ok() && status.code() == ErrorCode::datatype_mismatch) {
+    return Status(ErrorCode::datatype_mismatch,
+                  "column \"" + column.name + "\" is of type " + std::string(type_name(type.id)) +
+                      " but expression is of type " + std::string(type_name(from)),
+                  "You will need to rewrite or cast the expression.");
+  }
+  return status;
+}
+
+Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& column) {
+  if (!column.default_text) return ExprPtr();
+  if (const std::optional<SequenceDefault> filled = sequence_default_of(column)) {
+    const Json name = {{"A_Const", {{"sval", {{"sval", filled->name}}}}}};
+    const Json call = {
+        {"FuncCall",
+         {{"funcname", Json::array({{{"String", {{"sval", "nextval"}}}}})}, {"args", Json::array({name})}}}};
+    NAMDB_SQL_ASSIGN(ExprPtr next, expressions.bind(call));
+    NAMDB_SQL_CHECK(coerce_to_column(expressions, next, column));
+    return next;
+  }
+  if (const std::optional<CalledDefault> called = called_default_of(column)) {
+    NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind_function(called->function, {}));
+    NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
+    return value;
+  }
+  ExprPtr value = make_constant({TypeId::unknown}, Datum::of_text(*column.default_text));
+  NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
+  return value;
 }
 
 }  // namespace namdb::sql

@@ -68,6 +68,8 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body);
 Result<Plan> bind_truncate(StatementBinder& binder, const Json& body);
 Result<Plan> bind_call(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_table(StatementBinder& binder, const Json& body);
+Result<Plan> bind_alter_table(StatementBinder& binder, const Json& body);
+Result<Plan> bind_rename(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body);
 Result<Plan> bind_drop(StatementBinder& binder, const Json& body);
 Result<Plan> bind_reindex(const Json& body);

@@ -2,50 +2,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compute/sql/bind/bind_check.h"
+#include "compute/sql/bind/bind_column.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
-#include "compute/sql/value/called_default.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
 namespace {
-
-Status coerce_to_column(ExpressionBinder& expressions, ExprPtr& value, const layout::Column& column) {
-  const Type type = column_type(column);
-  const TypeId from = value->type.id;
-  Status status = expressions.coerce(value, type, Coercion::assignment);
-  if (!status.ok() && status.code() == ErrorCode::datatype_mismatch) {
-    return Status(ErrorCode::datatype_mismatch,
-                  "column \"" + column.name + "\" is of type " + std::string(type_name(type.id)) +
-                      " but expression is of type " + std::string(type_name(from)),
-                  "You will need to rewrite or cast the expression.");
-  }
-  return status;
-}
-
-// The default of a column, for a statement that gives it no value; null: NULL.
-Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& column) {
-  if (!column.default_text) return ExprPtr();
-  if (const std::optional<SequenceDefault> filled = sequence_default_of(column)) {
-    const Json name = {{"A_Const", {{"sval", {{"sval", filled->name}}}}}};
-    const Json call = {
-        {"FuncCall",
-         {{"funcname", Json::array({{{"String", {{"sval", "nextval"}}}}})}, {"args", Json::array({name})}}}};
-    NAMDB_SQL_ASSIGN(ExprPtr next, expressions.bind(call));
-    NAMDB_SQL_CHECK(coerce_to_column(expressions, next, column));
-    return next;
-  }
-  if (const std::optional<CalledDefault> called = called_default_of(column)) {
-    NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind_function(called->function, {}));
-    NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
-    return value;
-  }
-  ExprPtr value = make_constant({TypeId::unknown}, Datum::of_text(*column.default_text));
-  NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
-  return value;
-}
 
 Result<std::uint32_t> find_column(const storage::Table& table, std::string_view name) {
   const std::optional<std::uint32_t> column = table.schema.find(name);
@@ -258,6 +224,7 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   }
   if (const Json* clause = find(body, "onConflictClause"))
     NAMDB_SQL_CHECK(bind_conflict(binder, *clause, insert.table, name, insert.conflict));
+  NAMDB_SQL_ASSIGN(insert.checks, bind_checks_of(binder, *insert.table));
   Plan plan;
   plan.tag = "INSERT";
   Source written;
@@ -288,6 +255,7 @@ Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPl
   }
   NAMDB_SQL_CHECK(add_defaults(expressions, all, given, row));
   copy.insert.rows.push_back(std::move(row));
+  NAMDB_SQL_ASSIGN(copy.insert.checks, bind_checks_of(binder, *copy.insert.table));
   return {};
 }
 
@@ -308,6 +276,7 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
     NAMDB_SQL_CHECK(
         bind_assignment(expressions, *update.source.table, *node(item).body, place, update.assignments));
   }
+  NAMDB_SQL_ASSIGN(update.checks, bind_checks_of(binder, *update.source.table));
   Plan plan;
   plan.tag = "UPDATE";
   NAMDB_SQL_CHECK(bind_returning(expressions, body, place, update.returning, plan.columns));

@@ -11,7 +11,7 @@ namespace {
 
 // Those below are PostgreSQL's own.
 constexpr Oid kFirstOid = 16'384;
-// Those of sequences, which have no identity but their names, lie above.
+// Those of sequences and checks, which have no identity but their names, lie above.
 constexpr Oid kFirstSequenceOid = 0x8000'0000;
 
 // A table and its primary key have two identities, an index one. They do not collide until a cluster has made
@@ -27,6 +27,10 @@ Oid table_oid_of(const storage::Table& table) {
 
 Oid sequence_oid(std::string_view name) {
   return kFirstSequenceOid | static_cast<Oid>(checksum64(std::as_bytes(std::span(name))));
+}
+
+Oid check_oid(const storage::Table& table, const std::string& name) {
+  return sequence_oid(std::to_string(table.id) + " " + name);
 }
 
 bool is_server_table(const storage::Table& table) {
@@ -79,6 +83,14 @@ void Catalog::add_table(const storage::TableRef& table) {
     secondary.index = index;
     add(std::move(secondary));
   }
+  for (const storage::TableCheck& check : table->checks) {
+    CatalogRelation constraint = relation;
+    constraint.kind = 'C';
+    constraint.oid = check_oid(*table, check.name);
+    constraint.name = check.name;
+    constraint.check = &check;
+    add(std::move(constraint));
+  }
   const std::vector<layout::Column>& columns = table->schema.columns();
   for (std::uint32_t i = 0; i < columns.size(); ++i) {
     const auto sequence = sequence_default_of(columns[i]);
@@ -99,7 +111,7 @@ const CatalogRelation* Catalog::find(std::int64_t oid) const {
 
 const CatalogRelation* Catalog::find(std::string_view schema, std::string_view name) const {
   for (const CatalogRelation& relation : relations_) {
-    if (relation.name != name) continue;
+    if (relation.name != name || relation.is_check()) continue;
     // information_schema is not searched, and the server's tables are found by their names alone.
     const bool matches =
         schema.empty() ? relation.schema != kInformationSchemaOid : schema == schema_name(relation.schema);

@@ -32,18 +32,23 @@ struct CatalogRelation {
   Oid oid = 0;
   Oid schema = kPublicSchemaOid;
   std::string name;
-  char kind = 'r';                         // as pg_class.relkind has it: r, v, i (index), S (sequence)
+  char kind = 'r';                         // as pg_class.relkind has it: r, v, i (index), S (sequence); or C
   const SystemRelation* system = nullptr;  // null: it is made from `table`
   storage::TableRef table;                 // of an index or a sequence: the table it belongs to
   storage::IndexRef index;                 // null for kind i: a primary key without an order
   std::uint32_t column = 0;                // of a sequence: the column that it fills
+  const storage::TableCheck* check =
+      nullptr;  // of kind C: a CHECK, which is no relation, but has an identity
 
   bool is_table() const { return kind == 'r' && table != nullptr; }
   bool is_primary_key() const { return kind == 'i' && (index == nullptr || index->primary); }
   bool is_unique_index() const { return is_primary_key() || (kind == 'i' && index->unique); }
   bool is_hash_index() const { return kind == 'i' && (index == nullptr || index->hash); }
-  // An index that a constraint has made.
-  bool is_constraint() const { return kind == 'i' && (index == nullptr || index->constraint); }
+  bool is_check() const { return kind == 'C'; }
+  // A CHECK, or an index that a constraint has made.
+  bool is_constraint() const {
+    return is_check() || (kind == 'i' && (index == nullptr || index->constraint));
+  }
 };
 
 class Catalog {

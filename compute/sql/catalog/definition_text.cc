@@ -43,6 +43,23 @@ std::string column_list(const CatalogRelation& index, bool with_order) {
   return "(" + list + ")";
 }
 
+// Whether the first parenthesis is closed by the last one.
+bool is_in_parentheses(std::string_view text) {
+  if (!text.starts_with('(') || !text.ends_with(')')) return false;
+  int depth = 0;
+  char quote = 0;  // a quote in a string is doubled: it ends there and begins again
+  for (const char letter : text.substr(0, text.size() - 1)) {
+    if (quote != 0) {
+      if (letter == quote) quote = 0;
+      continue;
+    }
+    if (letter == '\'' || letter == '"') quote = letter;
+    depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
+    if (depth == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string quoted_name(std::string_view name) {
@@ -87,7 +104,11 @@ std::string index_text(const CatalogRelation& index, bool with_schema) {
   return text + column_list(index, true);
 }
 
-std::string constraint_text(const CatalogRelation& index) {
+std::string constraint_text(const CatalogRelation& index, bool pretty) {
+  if (index.is_check()) {
+    const std::string& condition = index.check->expression;
+    return pretty && is_in_parentheses(condition) ? "CHECK " + condition : "CHECK (" + condition + ")";
+  }
   return (index.is_primary_key() ? "PRIMARY KEY " : "UNIQUE ") + column_list(index, false);
 }
 

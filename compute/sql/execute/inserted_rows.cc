@@ -38,8 +38,8 @@ reactor::Task<Status> InsertedRows::read(Run& run) {
 }
 
 Status InsertedRows::make(const Run& run, std::size_t position, layout::Row& row) const {
-  if (plan_.query == nullptr) return make_row(run, *plan_.table, plan_.rows[position], {}, row);
-  return make_row(run, *plan_.table, plan_.rows.front(), (*rows_)[position], row);
+  if (plan_.query == nullptr) return make_row(run, plan_, plan_.rows[position], {}, row);
+  return make_row(run, plan_, plan_.rows.front(), (*rows_)[position], row);
 }
 
 }  // namespace namdb::sql

@@ -168,7 +168,7 @@ class ConflictRun {
       if (!status.ok() || !updated) return status;
     }
     run_.work.charge(Work::kWrittenRow_units);
-    return assign_row(run_, *plan_.table, conflict_.assignments, context, there);
+    return assign_row(run_, *plan_.table, conflict_.assignments, plan_.checks, context, there);
   }
 
   // Counts a row that was inserted or updated, and gives what RETURNING asks for.

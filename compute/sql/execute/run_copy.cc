@@ -110,7 +110,7 @@ class CopyIn {
     Status status = parse(values);
     const InsertPlan& plan = plan_.insert;
     row_ = layout::Row(plan.table->schema);
-    const auto make = [&] { return make_row(run_, *plan.table, plan.rows.front(), values, row_); };
+    const auto make = [&] { return make_row(run_, plan, plan.rows.front(), values, row_); };
     if (status.ok()) status = make();
     if (run_.work.paused()) status = co_await run_.resume(make);
     if (!status.ok()) {

@@ -116,7 +116,8 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
         const layout::RowView row = transaction.row(id);
         EvalContext context = run.context();
         context.row = &row;
-        status = assign_row(run, *change.source.table, change.update->assignments, context, id);
+        status = assign_row(run, *change.source.table, change.update->assignments, change.update->checks,
+                            context, id);
       }
       run.work.charge(Work::kWrittenRow_units);
       if (status.ok()) ++run.affected;

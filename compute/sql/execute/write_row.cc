@@ -14,12 +14,18 @@ bool lies_in(std::span<const std::byte> row, std::string_view text) {
 
 }  // namespace
 
-Status make_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
+Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPtr>& values,
                 std::span<const Datum> columns, layout::Row& row) {
-  run.work.charge(Work::kRow_units);
   EvalContext context = run.context();
   context.values = columns;
-  layout::RowWriter writer = row.writer();
+  Status status = fill_row(run, values, context, row.writer());
+  if (status.ok()) status = check_not_null(row.view(), *plan.table, run.error);
+  return status.ok() ? check_conditions(run, *plan.table, plan.checks, row.view()) : status;
+}
+
+Status fill_row(const Run& run, const std::vector<ExprPtr>& values, const EvalContext& context,
+                layout::RowWriter writer) {
+  run.work.charge(Work::kRow_units);
   for (std::uint32_t column = 0; column < values.size(); ++column) {
     Datum value;
     Status status;
@@ -28,11 +34,26 @@ Status make_row(const Run& run, const storage::Table& table, const std::vector<E
     if (status.ok()) status = store_value(writer, column, value);
     if (!status.ok()) return status;
   }
-  return check_not_null(row.view(), table, run.error);
+  return {};
+}
+
+// A condition that is NULL holds.
+Status check_conditions(const Run& run, const storage::Table& table,
+                        const std::vector<CheckCondition>& checks, const layout::RowView& row) {
+  if (checks.empty()) return {};
+  EvalContext context = run.context();
+  context.row = &row;
+  for (const CheckCondition& check : checks) {
+    Datum holds;
+    Status status = evaluate(*check.condition, context, holds);
+    if (!status.ok()) return status;
+    if (!holds.null && !holds.is_true()) return violates_check(row, table, check.name, run.error);
+  }
+  return {};
 }
 
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
-                  const EvalContext& context, txn::RowId id) {
+                  const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id) {
   std::vector<Datum> values(assignments.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (Status status = evaluate(*assignments[i].value, context, values[i]); !status.ok()) return status;
@@ -42,13 +63,22 @@ Status assign_row(Run& run, const storage::Table& table, const std::vector<Assig
   for (Datum& value : values) {
     if (!value.null && lies_in(row.bytes(), value.text)) value.text = run.arena.copy(value.text);
   }
-  layout::RowWriter writer = run.transaction->update(id);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].null) run.work.charge(values[i].text.size());
-    Status status = store_value(writer, assignments[i].column, values[i]);
+  const auto store = [&](layout::RowWriter writer) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!values[i].null) run.work.charge(values[i].text.size());
+      Status status = store_value(writer, assignments[i].column, values[i]);
+      if (!status.ok()) return status;
+    }
+    return check_not_null(writer.view(), table, run.error);
+  };
+  if (!checks.empty()) {
+    // Not in the row itself: when a condition pauses, the assignments read the old row once more.
+    layout::Row changed(table.schema, row.bytes());
+    Status status = store(changed.writer());
+    if (status.ok()) status = check_conditions(run, table, checks, changed.view());
     if (!status.ok()) return status;
   }
-  return check_not_null(writer.view(), table, run.error);
+  return store(run.transaction->update(id));
 }
 
 Status Returning::evaluate(const Run& run, const layout::RowView& row) {

@@ -14,13 +14,22 @@ inline constexpr std::size_t kInsertedAtOnce = 1024;
 
 // When the work is paused (Work::paused()), each of these is called again.
 
-// Evaluates the values of a new row, which may read `columns`; a null pointer means NULL.
-Status make_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
+// Evaluates the values of the plan's row, which may read `columns`; a null pointer means NULL. Its
+// constraints are checked, but those of other rows.
+Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPtr>& values,
                 std::span<const Datum> columns, layout::Row& row);
+// Evaluates values in the context, and stores them in a row whose columns they are.
+Status fill_row(const Run& run, const std::vector<ExprPtr>& values, const EvalContext& context,
+                layout::RowWriter writer);
 
-// Evaluates the assignments in the context, whose row may be that one, and then writes them into it.
+// Evaluates the checks of a row that is to be. check_violation, with details in the run's error.
+Status check_conditions(const Run& run, const storage::Table& table,
+                        const std::vector<CheckCondition>& checks, const layout::RowView& row);
+
+// Evaluates the assignments in the context, whose row may be that one, and then writes them into it. Its
+// constraints are checked as above.
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
-                  const EvalContext& context, txn::RowId id);
+                  const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id);
 
 // RETURNING: the row's output columns.
 class Returning {

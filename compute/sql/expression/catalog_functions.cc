@@ -76,7 +76,8 @@ Status index_definition(Context context, Arguments arguments, Datum& out) {
 Status constraint_definition(Context context, Arguments arguments, Datum& out) {
   const CatalogRelation* const index = relation_of(context, arguments[0]);
   out = Datum();
-  if (index != nullptr && index->is_constraint()) give_text(context, constraint_text(*index), out);
+  const bool pretty = arguments.size() > 1 && arguments[1].integer != 0;
+  if (index != nullptr && index->is_constraint()) give_text(context, constraint_text(*index, pretty), out);
   return {};
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -240,6 +242,12 @@ struct ConflictPlan {
   ExprPtr filter;  // null: every row
 };
 
+// A CHECK of the table that is written: it reads the row as it is to be.
+struct CheckCondition {
+  std::string name;
+  ExprPtr condition;
+};
+
 // Of writes, `returning` has the output columns, which read the row as it is then; a deleted row as it was.
 struct InsertPlan {
   storage::TableRef table;
@@ -248,12 +256,14 @@ struct InsertPlan {
   // INSERT ... SELECT: `rows` has one, which reads the columns of each row of the query. Null: VALUES.
   std::unique_ptr<SelectPlan> query;
   std::unique_ptr<ConflictPlan> conflict;  // null: a conflict is an error
+  std::vector<CheckCondition> checks;
   std::vector<ExprPtr> returning;
 };
 
 struct UpdatePlan {
   Source source;
   std::vector<Assignment> assignments;
+  std::vector<CheckCondition> checks;
   std::vector<ExprPtr> returning;
 };
 
@@ -292,8 +302,35 @@ struct CallPlan {
 
 struct CreateTablePlan {
   txn::TableDefinition table;
+  // Names of its constraints that the binder has chosen: others will do when they are taken.
+  std::set<std::string> chosen_names;
   std::vector<std::uint32_t> sequences;  // the columns that get one each; their defaults name them
   bool if_not_exists = false;
+};
+
+// ALTER TABLE, and RENAME. The table's new definition, and how its rows are made from those that are there.
+struct AlterTablePlan {
+  storage::TableRef table;  // as it is; null: there is none, and there is nothing to do
+  // ALTER INDEX RENAME: the index, which gets the definition's name; its table is found when the plan runs.
+  std::string index;
+  bool if_exists = false;
+  txn::TableDefinition definition;
+  bool replaces_rows =
+      false;  // otherwise the rows stay, and the definition's columns differ in names and such
+  // If rows are replaced: for each column of the definition its value, which reads the old row. Null: NULL,
+  // or the next number of a new sequence.
+  std::vector<ExprPtr> values;
+  std::vector<CheckCondition> checks;    // over the new row
+  std::vector<std::uint32_t> sequences;  // the columns that get a new one; their defaults name them
+  // If rows are replaced: all indexes but those of the definition. Otherwise: constraints to add.
+  std::vector<txn::IndexDefinition> indexes;
+  std::vector<std::string> dropped_constraints;      // if rows stay: UNIQUE
+  std::map<std::uint32_t, std::string> index_names;  // if rows stay: new ones, by id
+  struct Notice {
+    std::string_view sqlstate;
+    std::string message;
+  };
+  std::vector<Notice> notices;
 };
 
 struct DropTablePlan {
@@ -375,10 +412,11 @@ struct ExplainPlan {
 };
 
 struct Plan {
-  using Body = std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, TruncatePlan,
-                            CopyFromPlan, CopyToPlan, CallPlan, CreateTablePlan, DropTablePlan,
-                            CreateIndexPlan, DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan, ShowPlan,
-                            DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan>;
+  using Body =
+      std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, TruncatePlan, CopyFromPlan,
+                   CopyToPlan, CallPlan, CreateTablePlan, AlterTablePlan, DropTablePlan, CreateIndexPlan,
+                   DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan, ShowPlan, DeallocatePlan,
+                   DiscardPlan, ClosePlan, NothingPlan, ExplainPlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -393,8 +431,8 @@ struct Plan {
     return std::get_if<T>(&body);
   }
   bool is_schema_change() const {
-    return as<CreateTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() || as<DropIndexPlan>() ||
-           as<ReindexPlan>();
+    return as<CreateTablePlan>() || as<AlterTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() ||
+           as<DropIndexPlan>() || as<ReindexPlan>();
   }
   // Runs inside a transaction of the engine.
   bool is_transactional() const {

@@ -40,6 +40,9 @@ std::size_t bytes_of(const Aggregate& aggregate) {
 std::size_t bytes_of(const OrderItem& item) {
   return bytes_of(item.value);
 }
+std::size_t bytes_of(const CheckCondition& check) {
+  return bytes_of(check.name) + bytes_of(check.condition);
+}
 std::size_t bytes_of(const Assignment& assignment) {
   return bytes_of(assignment.value);
 }
@@ -110,7 +113,7 @@ std::size_t bytes_of(const Subquery& subquery) {
   return sizeof(Subquery) + kAllocation_bytes + body_bytes(subquery.query);
 }
 std::size_t body_bytes(const InsertPlan& plan) {
-  std::size_t bytes = bytes_of_lists(plan.rows) + bytes_of_list(plan.returning);
+  std::size_t bytes = bytes_of_lists(plan.rows) + bytes_of_list(plan.returning) + bytes_of_list(plan.checks);
   if (plan.query != nullptr) bytes += sizeof(SelectPlan) + kAllocation_bytes + body_bytes(*plan.query);
   if (const ConflictPlan* conflict = plan.conflict.get()) {
     bytes += sizeof(ConflictPlan) + kAllocation_bytes + bytes_of_list(conflict->assignments) +
@@ -134,7 +137,8 @@ std::size_t body_bytes(const CopyToPlan& plan) {
   return sizeof(SelectPlan) + kAllocation_bytes + body_bytes(*plan.query) + bytes_of_list(plan.columns);
 }
 std::size_t body_bytes(const UpdatePlan& plan) {
-  return bytes_of(plan.source) + bytes_of_list(plan.assignments) + bytes_of_list(plan.returning);
+  return bytes_of(plan.source) + bytes_of_list(plan.assignments) + bytes_of_list(plan.returning) +
+         bytes_of_list(plan.checks);
 }
 std::size_t body_bytes(const CallPlan& plan) {
   return bytes_of_list(plan.tables) + bytes_of_list(plan.arguments);
@@ -142,6 +146,13 @@ std::size_t body_bytes(const CallPlan& plan) {
 std::size_t body_bytes(const CreateTablePlan& plan) {
   std::size_t bytes = bytes_of(plan.table.name);
   for (const layout::Column& column : plan.table.schema.columns())
+    bytes += sizeof(layout::Column) + bytes_of(column);
+  return bytes;
+}
+std::size_t body_bytes(const AlterTablePlan& plan) {
+  std::size_t bytes =
+      bytes_of(plan.definition.name) + bytes_of_list(plan.values) + bytes_of_list(plan.checks);
+  for (const layout::Column& column : plan.definition.schema.columns())
     bytes += sizeof(layout::Column) + bytes_of(column);
   return bytes;
 }

@@ -254,7 +254,9 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
     if (status.ok()) status = as_conflict(co_await transaction->commit(), *transaction);
     end_id(status);
-    bool again = !status.ok() && status.info().retry && attempt < max_attempts;
+    // The end of ALTER TABLE is waited for, as that of a lock is.
+    const bool altered = !status.ok() && status.code() == ErrorCode::table_is_altered;
+    bool again = !status.ok() && status.info().retry && (altered || attempt < max_attempts);
     if (again) {
       // A client that cancels a statement gets that error, and not the conflict that the statement met.
       Status interrupted = interrupt_.check();

@@ -222,7 +222,8 @@ class Session final : private WaitingFunctions {
   reactor::Task<Result<Datum>> set_value(std::string name, std::span<const Datum> arguments);
   reactor::Task<Result<Datum>> serial_sequence(std::string table, std::string_view column);
   // Creates the sequences of a table that is about to be made. `definition`: its columns get their names.
-  reactor::Task<Status> create_sequences(const CreateTablePlan* plan, txn::TableDefinition* definition);
+  reactor::Task<Status> create_sequences(const std::vector<std::uint32_t>* filled_columns,
+                                         txn::TableDefinition* definition);
   // Of a table that is dropped, or was not made.
   reactor::Task<Status> drop_sequences(const layout::Schema* schema);
 
@@ -270,6 +271,8 @@ class Session final : private WaitingFunctions {
   };
   reactor::Task<Status> run_block_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> note_created(RelationKind kind, std::string name);
+  // Before a schema change that waits for all transactions. Error active_transaction.
+  reactor::Task<Status> set_reads_aside(std::string_view statement);
   reactor::Task<Status> drop_in_block(RelationKind kind, std::vector<std::string> names, bool if_exists,
                                       ResultSink& sink);
   // After the commit of the block's transaction.
@@ -279,6 +282,14 @@ class Session final : private WaitingFunctions {
   void forget_block_ddl();
   // Drops what the block has made, but for the first `from`.
   reactor::Task<Status> undo_created(std::size_t from, ResultSink& sink);
+  // The block's table has another name, or another identity.
+  void note_altered(std::uint32_t table, const std::string& name);
+
+  // --- session_alter.cc ---
+  reactor::Task<Status> alter_table(const AlterTablePlan& plan, ResultSink& sink);
+  reactor::Task<Status> replace_rows(const AlterTablePlan& plan, ResultSink& sink);
+  reactor::Task<Status> change_names(const AlterTablePlan& plan);
+  reactor::Task<Status> rename_index(const AlterTablePlan& plan, ResultSink& sink);
 
   // --- session_simple.cc ---
   reactor::Task<bool> run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink);

@@ -31,7 +31,36 @@ Task<Status> Session::note_created(RelationKind kind, std::string name) {
   co_return Status();
 }
 
+// It would wait for its own transaction to end. One that has only read is committed, and the block goes on
+// with another one.
+Task<Status> Session::set_reads_aside(std::string_view statement) {
+  if (transaction_ == nullptr) co_return Status();
+  if (transaction_->has_writes() || !savepoints_.empty()) {
+    co_return Status(ErrorCode::active_transaction,
+                     std::string(statement) +
+                         " cannot run in a transaction block that has written rows, or has a savepoint",
+                     "put it before these statements, or outside of the block");
+  }
+  if (transaction_->counters().round_trips != 0) {
+    Status status = co_await transaction_->commit();
+    if (!status.ok()) co_return status;
+  }
+  close_cursors(Portals::end_suspended);
+  transaction_.reset();
+  co_return Status();
+}
+
+void Session::note_altered(std::uint32_t table, const std::string& name) {
+  const storage::TableRef altered = engine_.cached_table(name);
+  for (CreatedInBlock& created : created_in_block_) {
+    if (created.kind != RelationKind::table || created.id != table || altered == nullptr) continue;
+    created.name = name;
+    created.id = altered->id;
+  }
+}
+
 Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
+  if (const auto* alter = plan.as<AlterTablePlan>()) co_return co_await alter_table(*alter, sink);
   if (const auto* drop = plan.as<DropIndexPlan>())
     co_return co_await drop_in_block(RelationKind::index, drop->names, drop->if_exists, sink);
   if (const auto* drop = plan.as<DropTablePlan>())
@@ -40,14 +69,8 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
   Status status;
   const auto* const index = plan.as<CreateIndexPlan>();
   if (index != nullptr) {
-    // It would wait for its own transaction to end.
-    const bool has_begun =
-        transaction_ != nullptr && (transaction_->has_writes() || transaction_->counters().round_trips != 0);
-    if (has_begun) {
-      co_return Status(ErrorCode::active_transaction,
-                       "CREATE INDEX cannot run in a transaction block that has read or written rows",
-                       "put it before these statements, or outside of the block");
-    }
+    status = co_await set_reads_aside("CREATE INDEX");
+    if (!status.ok()) co_return status;
     status = co_await create_index(*index, sink, &made);
   } else {
     const auto& table = *plan.as<CreateTablePlan>();

@@ -27,9 +27,10 @@ Status check_droppable(const FoundRelation& relation, const std::string& name, b
   }
   if (as_index && relation.index != nullptr) {
     if (!relation.index->constraint) return {};
-    return Status(ErrorCode::feature_not_supported, "cannot drop index " + name + " because constraint " +
-                                                        name + " on table " + relation.table->name +
-                                                        " requires it");
+    const std::string constraint = "constraint " + name + " on table " + relation.table->name;
+    return Status(ErrorCode::dependent_objects_still_exist,
+                  "cannot drop index " + name + " because " + constraint + " requires it",
+                  "You can drop " + constraint + " instead.");
   }
   if (!as_index && relation.table != nullptr && relation.index == nullptr) return {};
   if (relation.table != nullptr) {
@@ -67,6 +68,26 @@ bool taken(const Status& status, const std::string& name) {
          status.message() == "relation " + quoted(name) + " already exists";
 }
 
+constexpr std::uint32_t kMaxNames = 1000;
+
+std::string numbered(const std::string& name, std::uint32_t number) {
+  return name.substr(0, 58) + std::to_string(number);
+}
+
+// After a constraint's name was taken that the binder has chosen. False: it was not that.
+bool choose_other_name(const CreateTablePlan& plan, const Status& status, std::uint32_t number,
+                       txn::TableDefinition& definition) {
+  const auto change = [&](const std::string& chosen, std::string& name) {
+    if (!taken(status, name) || !plan.chosen_names.contains(chosen)) return false;
+    name = numbered(chosen, number);
+    return true;
+  };
+  bool changed = change(plan.table.ordered_key, definition.ordered_key);
+  for (std::size_t i = 0; i < definition.unique.size(); ++i)
+    changed |= change(plan.table.unique[i].name, definition.unique[i].name);
+  return changed;
+}
+
 }  // namespace
 
 Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
@@ -87,6 +108,7 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
     co_return co_await create_table(*create, sink, nullptr);
   if (const auto* create = plan.as<CreateIndexPlan>())
     co_return co_await create_index(*create, sink, nullptr);
+  if (const auto* alter = plan.as<AlterTablePlan>()) co_return co_await alter_table(*alter, sink);
   if (const auto* drop = plan.as<DropIndexPlan>())
     co_return co_await drop_relations(RelationKind::index, drop->names, drop->if_exists, sink);
   if (const auto* reindex = plan.as<ReindexPlan>()) co_return co_await run_reindex(*reindex, sink);
@@ -105,10 +127,14 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
     if (!there.ok() && !unknown(there.status())) co_return there.status();
   }
   const bool is_new = status.ok();
-  if (is_new) status = co_await create_sequences(&plan, &definition);
+  if (is_new) status = co_await create_sequences(&plan.sequences, &definition);
   if (!status.ok() && is_new) co_return status;
   const layout::Schema schema = definition.schema;
-  if (is_new) status = co_await engine_.create_table(std::move(definition));
+  for (std::uint32_t number = 1; is_new; ++number) {
+    txn::TableDefinition wanted = definition;
+    status = co_await engine_.create_table(std::move(wanted));
+    if (number == kMaxNames || !choose_other_name(plan, status, number, definition)) break;
+  }
   if (status.ok() && made != nullptr) *made = plan.table.name;
   // Another session has made it meanwhile.
   if (is_new && !status.ok()) {
@@ -124,7 +150,6 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
 
 Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made) {
   txn::IndexDefinition definition{plan.name, plan.table->name, plan.columns, plan.unique, plan.hash};
-  constexpr std::uint32_t kMaxNames = 1000;
   for (std::uint32_t number = 1;; ++number) {
     txn::IndexDefinition wanted = definition;
     Status status = co_await engine_.create_index(std::move(wanted));
@@ -137,7 +162,7 @@ Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink
       co_return Status();
     }
     if (!plan.name_is_chosen || number == kMaxNames) co_return status;
-    definition.name = plan.name.substr(0, 58) + std::to_string(number);
+    definition.name = numbered(plan.name, number);
   }
 }
 
@@ -197,7 +222,7 @@ Task<Status> Session::drop_relations(RelationKind kind, std::vector<std::string>
   for (const std::string& name : there) {
     std::string wanted = name;
     if (as_index) {
-      status = co_await engine_.drop_index(std::move(wanted));
+      status = co_await engine_.drop_index(std::move(wanted), false);
     } else {
       const storage::TableRef table = engine_.cached_table(name);
       status = co_await engine_.drop_table(std::move(wanted));

@@ -16,7 +16,7 @@ namespace {
 bool uses_catalog(const Plan& plan) {
   if (const auto* select = plan.as<SelectPlan>()) return select->source.table != nullptr;
   return plan.is_transactional() || plan.as<ExplainPlan>() != nullptr ||
-         plan.as<CreateIndexPlan>() != nullptr;
+         plan.as<CreateIndexPlan>() != nullptr || plan.as<AlterTablePlan>() != nullptr;
 }
 
 std::string_view statistics_name(const Plan& plan) {

@@ -111,13 +111,14 @@ Task<Result<Datum>> Session::serial_sequence(std::string table, std::string_view
 
 // --- the sequences of tables ---
 
-Task<Status> Session::create_sequences(const CreateTablePlan* plan, txn::TableDefinition* definition) {
-  if (plan->sequences.empty()) co_return Status();
+Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_columns,
+                                       txn::TableDefinition* definition) {
+  if (filled_columns->empty()) co_return Status();
   if (environment_.sequences == nullptr) co_return no_sequences();
   std::vector<layout::Column> columns(definition->schema.columns());
   std::vector<std::string> made;
   Status status;
-  for (const std::uint32_t column : plan->sequences) {
+  for (const std::uint32_t column : *filled_columns) {
     SequenceDefault filled = *sequence_default_of(columns[column]);
     const std::string wanted = filled.name;
     for (std::uint32_t number = 1; number <= kMaxSequenceNames; ++number) {

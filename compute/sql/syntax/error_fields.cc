@@ -95,6 +95,14 @@ Status check_not_null(const layout::RowView& row, const storage::Table& table, E
   return {};
 }
 
+Status violates_check(const layout::RowView& row, const storage::Table& table, const std::string& check,
+                      ErrorFields& fields) {
+  describe_constraint(table.name, check, fields);
+  fields.detail = "Failing row contains (" + shown_row(row) + ").";
+  return Status(ErrorCode::check_violation,
+                "new row for relation \"" + table.name + "\" violates check constraint \"" + check + "\"");
+}
+
 void describe_violation(const txn::Violation& violation, ErrorFields& fields) {
   const layout::RowView row(violation.table->schema, violation.row);
   std::string names;

@@ -42,6 +42,9 @@ Status located(ErrorPlace* place, const Json& body, Status error);
 
 // Error not_null_violation, with its fields, when the row has NULL in a column that must have a value.
 Status check_not_null(const layout::RowView& row, const storage::Table& table, ErrorFields& fields);
+// The error of a row for which a CHECK does not hold, with its details.
+Status violates_check(const layout::RowView& row, const storage::Table& table, const std::string& check,
+                      ErrorFields& fields);
 void describe_violation(const txn::Violation& violation, ErrorFields& fields);
 // Describes the unique index or constraint that two rows violate.
 void describe_constraint(std::string_view table, std::string_view constraint, ErrorFields& fields);

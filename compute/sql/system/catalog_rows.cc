@@ -100,6 +100,7 @@ std::int64_t column_count(const CatalogRelation& relation) {
 
 void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& relation : input.catalog->relations()) {
+    if (relation.is_check()) continue;
     const Oid method = relation.kind == 'r'       ? kHeapMethodOid
                        : relation.kind != 'i'     ? 0
                        : relation.is_hash_index() ? kHashMethodOid
@@ -116,6 +117,8 @@ void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .text("relpersistence", "p")
         .text("relkind", std::string(1, relation.kind))
         .number("relnatts", column_count(relation))
+        .number("relchecks",
+                relation.is_table() ? static_cast<std::int64_t>(relation.table->checks.size()) : 0)
         .flag("relispopulated", true)
         .text("relreplident", relation.kind == 'r' ? "d" : "n");
   }
@@ -175,7 +178,7 @@ void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
         const layout::Column& column = relation.table->schema.columns()[part.column];
         add_column(rows, relation.oid, ++number, {column.name, column_type(column)});
       }
-    } else {
+    } else if (relation.is_table()) {
       for (const layout::Column& column : shown_columns(relation.table->schema))
         add_column(rows, relation.oid, ++number, shown(column));
     }
@@ -238,6 +241,18 @@ void add_indexes(CatalogRowWriter& rows, const VirtualTableInput& input) {
 void add_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& index : input.catalog->relations()) {
     if (!index.is_constraint()) continue;
+    if (index.is_check()) {
+      rows.add()
+          .number("oid", index.oid)
+          .text("conname", index.name)
+          .number("connamespace", index.schema)
+          .text("contype", "c")
+          .flag("convalidated", true)
+          .number("conrelid", Catalog::table_oid(index))
+          .flag("conislocal", true)
+          .text("conbin", index.check->expression);
+      continue;
+    }
     ArrayWriter keys(TypeId::int2_array);
     for (const layout::IndexColumn& column : Catalog::columns_of(index))
       keys.add(Datum::of_integer(column.column + 1));

@@ -217,7 +217,9 @@ void add_information_constraints(CatalogRowWriter& rows, const VirtualTableInput
         .text("table_catalog", input.facts->database)
         .text("table_schema", schema_name(index.schema))
         .text("table_name", index.table->name)
-        .text("constraint_type", index.is_primary_key() ? "PRIMARY KEY" : "UNIQUE")
+        .text("constraint_type", index.is_check()         ? "CHECK"
+                                 : index.is_primary_key() ? "PRIMARY KEY"
+                                                          : "UNIQUE")
         .text("is_deferrable", "NO")
         .text("initially_deferred", "NO")
         .text("enforced", "YES");
@@ -227,7 +229,7 @@ void add_information_constraints(CatalogRowWriter& rows, const VirtualTableInput
 template <bool kWithPositions>
 void add_constraint_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& index : input.catalog->relations()) {
-    if (!index.is_constraint()) continue;
+    if (!index.is_constraint() || index.is_check()) continue;
     std::int64_t position = 0;
     for (const layout::IndexColumn& part : Catalog::columns_of(index)) {
       const std::string& column = index.table->schema.columns()[part.column].name;

@@ -388,29 +388,43 @@ Task<Result<std::vector<TableRef>>> FakeEngine::tables() {
 }
 
 Task<Status> FakeEngine::create_table(txn::TableDefinition definition) {
-  const std::string name = definition.name;
-  if (taken(name)) co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
+  Status status = add_table(definition);
+  if (!status.ok()) co_return status;
+  status = add_constraints(definition);
+  if (!status.ok()) tables_.erase(definition.name);
+  co_return status;
+}
+
+Status FakeEngine::add_table(const txn::TableDefinition& definition) {
+  const std::string& name = definition.name;
+  if (taken(name)) return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
   auto table = std::make_shared<storage::Table>();
   table->id = next_table_++;
   table->name = name;
-  table->schema = std::move(definition.schema);
+  table->schema = definition.schema;
   table->size_hint_rows = definition.size_hint_rows;
+  table->checks = definition.checks;
   tables_.emplace(name, std::move(table));
   ++catalog_version_;
+  return {};
+}
+
+Status FakeEngine::add_constraints(const txn::TableDefinition& definition) {
+  const std::string& name = definition.name;
   if (!definition.ordered_key.empty()) {
     txn::IndexDefinition index{definition.ordered_key, name, {}};
     for (const std::uint32_t column : tables_.find(name)->second->schema.key())
       index.columns.push_back({column, false});
     Status status = add_index(index, Constraint::primary_key);
-    if (!status.ok()) co_return status;
+    if (!status.ok()) return status;
   }
   for (const txn::UniqueConstraint& constraint : definition.unique) {
     txn::IndexDefinition index{constraint.name, name, {}, true};
     for (const std::uint32_t column : constraint.columns) index.columns.push_back({column, false});
     Status status = add_index(index, Constraint::unique);
-    if (!status.ok()) co_return status;
+    if (!status.ok()) return status;
   }
-  co_return Status();
+  return {};
 }
 
 Task<Status> FakeEngine::drop_table(std::string name) {
@@ -424,7 +438,7 @@ Task<Status> FakeEngine::drop_table(std::string name) {
 }
 
 Task<Status> FakeEngine::create_index(txn::IndexDefinition definition) {
-  co_return add_index(definition, Constraint::none);
+  co_return add_index(definition, definition.constraint ? Constraint::unique : Constraint::none);
 }
 
 Status FakeEngine::add_index(const txn::IndexDefinition& definition, Constraint constraint) {
@@ -484,7 +498,7 @@ Task<Status> FakeEngine::rebuild_index(std::string name) {
   co_return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
 }
 
-Task<Status> FakeEngine::drop_index(std::string name) {
+Task<Status> FakeEngine::drop_index(std::string name, bool /*constraint*/) {
   for (auto& [table_name, known] : tables_) {
     auto table = std::make_shared<storage::Table>(*known);
     if (std::erase_if(table->indexes, [&](const auto& index) { return index->name == name; }) == 0) continue;

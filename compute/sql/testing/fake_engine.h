@@ -49,7 +49,9 @@ class FakeEngine : public txn::Engine {
   reactor::Task<Status> drop_table(std::string name) override;
   reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
   reactor::Task<Status> rebuild_index(std::string name) override;
-  reactor::Task<Status> drop_index(std::string name) override;
+  reactor::Task<Status> drop_index(std::string name, bool constraint) override;
+  reactor::Task<Status> alter_table(txn::TableAlteration alteration) override;
+  reactor::Task<Status> replace_table(txn::TableReplacement replacement) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return retry_; }
   reactor::Task<Result<std::uint32_t>> commit_slot() override { co_return slot_; }
@@ -78,6 +80,11 @@ class FakeEngine : public txn::Engine {
   // Whether a table or an index has the name.
   bool taken(std::string_view name) const;
   enum class Constraint : std::uint8_t { none, unique, primary_key };
+  // Without indexes.
+  Status add_table(const txn::TableDefinition& definition);
+  Status add_constraints(const txn::TableDefinition& definition);
+  Status fill_table(const txn::TableReplacement& replacement,
+                    const std::vector<std::vector<std::byte>>& rows);
   Status add_index(const txn::IndexDefinition& definition, Constraint constraint);
   const Version* visible(std::uint32_t table, const std::vector<std::byte>& key,
                          std::uint64_t snapshot) const;

@@ -167,7 +167,7 @@ TEST_CASE("dropped indexes give their memory back on every memory server", "[ind
   }
   for (std::uint32_t i = 0; i < 2; ++i) CHECK(test.cluster.memory(i).server->indexes().all().size() == 2);
   for (const char* name : {"by_number", "by_number_again"})
-    REQUIRE(test.run(test.cluster.worker(0).drop_index(name)).ok());
+    REQUIRE(test.run(test.cluster.worker(0).drop_index(name, false)).ok());
   const auto given_back = [&](std::uint32_t i) {
     const memory::MemoryServer& server = *test.cluster.memory(i).server;
     return server.indexes().all().empty() && server.reclaimer().empty();
@@ -246,7 +246,7 @@ TEST_CASE("entries of deleted rows leave a hash index, and a dropped one gives b
   if (with_table) {
     REQUIRE(test.run(test.cluster.worker(0).drop_table("numbers")).ok());
   } else {
-    REQUIRE(test.run(test.cluster.worker(0).drop_index("by_number")).ok());
+    REQUIRE(test.run(test.cluster.worker(0).drop_index("by_number", false)).ok());
   }
   test.world.run_until([&] { return used_bytes(test) == 0; }, 60 * kSecond_ns);
   CHECK(used_bytes(test) == 0);

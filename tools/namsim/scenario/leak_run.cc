@@ -130,7 +130,7 @@ class LeakRun final : SeededRun {
       const bool hash = world_.random().chance(0.5);
       co_return co_await create_index(worker, index, std::move(table), hash);
     }
-    if (what < 16) co_return co_await worker->drop_index(index);
+    if (what < 16) co_return co_await worker->drop_index(index, false);
     const auto number = static_cast<std::int64_t>(world_.random().below(keys_));
     if (what < 36) table = passing;
     co_return co_await change_row(worker, session, std::move(table), number, false);
@@ -186,7 +186,7 @@ class LeakRun final : SeededRun {
       if (!status.ok() && status.code() != ErrorCode::undefined_table) co_return status;
     }
     for (std::uint64_t i = 0; i < kPassingIndexes; ++i) {
-      const Status status = co_await worker->drop_index("index" + std::to_string(i));
+      const Status status = co_await worker->drop_index("index" + std::to_string(i), false);
       if (!status.ok() && status.code() != ErrorCode::undefined_object) co_return status;
     }
     const auto session = worker->open_session();

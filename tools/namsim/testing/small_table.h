@@ -56,7 +56,7 @@ class SmallTable {
   // Of the column "value".
   void create_index(bool hash) { REQUIRE(try_create_index(hash).ok()); }
   Status try_create_index(bool hash);
-  void drop_index() { REQUIRE(run(engine().drop_index("by_value")).ok()); }
+  void drop_index() { REQUIRE(run(engine().drop_index("by_value", false)).ok()); }
   // The number of rows of a whole scan, of the table or of the index that it had when this was created; of a
   // hash index those with value 0.
   std::size_t count(txn::Transaction& transaction, const storage::TableRef& table, bool by_index);

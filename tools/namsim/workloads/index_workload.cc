@@ -278,7 +278,7 @@ reactor::Task<void> IndexWorkload::change_indexes(txn::Engine* engine, Random* d
   // There may be one of another client, or rows with the same code.
   if (!created.ok() && created.code() != ErrorCode::duplicate_table) co_return;
   if (draw->chance(0.5)) co_return;
-  const Status dropped = co_await engine->drop_index(name);
+  const Status dropped = co_await engine->drop_index(name, false);
   (void)dropped;
 }
 

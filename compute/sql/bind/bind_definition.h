@@ -1,0 +1,59 @@
+// The columns and constraints of a table that a statement defines: CREATE TABLE, and ALTER TABLE, which
+// begins with those that are there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/schema.h"
+#include "compute/api/engine.h"
+#include "compute/sql/bind/bind_statement.h"
+
+namespace namdb::sql {
+
+struct Definition {
+  struct Unique {
+    std::string name;  // empty: to be chosen
+    std::vector<std::string> columns;
+  };
+  // A CHECK that is new.
+  struct Check {
+    std::string name;    // empty: to be chosen
+    std::string column;  // of whose definition it is a part; empty: it is the table's
+    const Json* condition = nullptr;
+  };
+
+  std::string table;  // its name
+  std::vector<layout::Column> columns;
+  std::vector<std::string> sequences;  // columns that get one
+  std::vector<std::string> key;
+  std::string key_name;  // empty: to be chosen
+  bool has_key = false;
+  std::vector<Unique> unique;
+  std::vector<Check> new_checks;
+  std::vector<storage::TableCheck> checks;  // that are there
+
+  layout::Column* find(std::string_view name);
+};
+
+// Adds a column, with its constraints. Also one for serial and identity, whose default names a sequence.
+Status bind_column_definition(StatementBinder& binder, const Json& body, Definition& definition);
+// Adds a constraint of the table.
+Status bind_table_constraint(const Json& body, Definition& definition);
+// Adds the hidden column that is the key of a table without one.
+void add_row_id(Definition& definition);
+
+// The positions of columns that a constraint names.
+Result<std::vector<std::uint32_t>> constraint_columns(const Definition& definition,
+                                                      const std::vector<std::string>& names,
+                                                      std::string_view constraint);
+// The definition's UNIQUE constraints, with names. One that repeats the primary key or another one is left
+// out, as in PostgreSQL.
+Status add_unique(const Definition& definition, const std::vector<std::uint32_t>& key,
+                  txn::TableDefinition& table);
+// All checks of the definition, with names: the new ones are bound, and written as the catalog keeps them.
+Result<std::vector<storage::TableCheck>> bind_checks(StatementBinder& binder, const Definition& definition);
+
+}  // namespace namdb::sql

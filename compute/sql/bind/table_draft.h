@@ -1,0 +1,78 @@
+// The table that ALTER TABLE makes of another one, step by step: a definition that begins as the table's, and
+// for each of its columns the value that it has in a row that is there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/sql/bind/bind_definition.h"
+#include "compute/sql/bind/bind_statement.h"
+
+namespace namdb::sql {
+
+class TableDraft {
+ public:
+  // `binder` outlives this. Error table_is_altered: an index of the table is being built.
+  static Result<TableDraft> of(StatementBinder& binder, storage::TableRef table);
+
+  const storage::Table& table() const { return *table_; }
+  Definition& definition() { return definition_; }
+  // A column that clients see. Error undefined_column.
+  Result<layout::Column*> column(std::string_view name);
+
+  // Makes a place for the value of the column that the definition has got last: its default.
+  Status add_value();
+  Status drop_column(std::string_view name);
+  // Of ALTER COLUMN TYPE: the old value is cast, unless USING says otherwise.
+  Status set_type(const Json& column_definition, std::string_view name);
+  Status set_not_null(std::string_view name);
+  Status drop_not_null(std::string_view name);
+  // False: the table has no such constraint.
+  Result<bool> drop_constraint(std::string_view name);
+  bool has_constraint(std::string_view name) const;
+  // After the definition has got a primary key.
+  Status use_key();
+  void rename_column(std::string_view name, std::string_view other);
+  // Rows must be copied, since they get another form, or must be checked.
+  void replace_rows() { replaces_rows_ = true; }
+
+  // The plan of the change.
+  Result<AlterTablePlan> finish() &&;
+
+ private:
+  struct OtherIndex {
+    std::string name;
+    std::vector<std::string> columns;
+    std::vector<bool> descending;
+    bool unique = false;
+    bool hash = false;
+  };
+
+  TableDraft(StatementBinder& binder, storage::TableRef table) : binder_(binder), table_(std::move(table)) {}
+  Status read_indexes();
+  // Of a column that is there in the old row.
+  ExprPtr old_value(std::string_view name) const;
+  bool is_key_column(std::string_view name) const;
+  void forget_row_id();
+  void drop_key();
+  // Takes what names the column out of the definition; true: the key did.
+  bool drop_dependents(std::string_view name);
+  Status drop_checks_of(std::string_view column);
+  std::string shown_key_name() const;
+  Status finish_rows(AlterTablePlan& plan);
+  Status finish_names(AlterTablePlan& plan);
+
+  StatementBinder& binder_;
+  storage::TableRef table_;
+  Definition definition_;
+  std::map<std::string, ExprPtr, std::less<>> values_;  // by column
+  std::vector<OtherIndex> others_;
+  std::vector<std::string> partition_;
+  bool ordered_ = false;
+  bool replaces_rows_ = false;
+};
+
+}  // namespace namdb::sql

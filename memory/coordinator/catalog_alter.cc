@@ -1,0 +1,237 @@
+// The catalog's part about tables whose definition changes.
+#include <algorithm>
+#include <set>
+
+#include "memory/coordinator/catalog.h"
+
+namespace namdb::memory {
+namespace {
+
+// SQL text cannot hold it.
+constexpr char kHidden = '\0';
+
+Status duplicate(const std::string& name) {
+  return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
+}
+
+// The part of a descriptor that ALTER_TABLE leaves as it is.
+std::string unalterable_part(control::TableDescriptor table) {
+  table.clear_name();
+  table.clear_checks();
+  table.clear_bucket_base();  // news of growth may have come meanwhile
+  table.clear_doublings();
+  for (control::Column& column : *table.mutable_columns()) {
+    column.clear_name();
+    column.clear_not_null();
+    column.clear_default_text();
+  }
+  return table.SerializeAsString();
+}
+
+}  // namespace
+
+std::string Catalog::hidden_name(const std::string& name, std::uint32_t table) {
+  return name + kHidden + std::to_string(table);
+}
+
+std::string Catalog::final_name(const std::string& hidden) {
+  return hidden.substr(0, hidden.find(kHidden));
+}
+
+Status Catalog::check_unaltered(std::uint32_t table) const {
+  const bool begun = std::ranges::any_of(
+      creations_, [table](const auto& entry) { return entry.second.table.replaces() == table; });
+  const bool finished =
+      std::ranges::any_of(tables_, [table](const auto& entry) { return entry.second.replaces() == table; });
+  if (!begun && !finished) return {};
+  const control::TableDescriptor* const altered = find_table(table);
+  return Status(ErrorCode::table_is_altered,
+                "table \"" + (altered == nullptr ? std::string() : altered->name()) + "\" is being altered",
+                "try again when ALTER TABLE has ended");
+}
+
+Status Catalog::check_replacement(const control::TableDescriptor& table) const {
+  const std::uint32_t replaced = table.replaces();
+  const control::TableDescriptor* const old = find_table(replaced);
+  if (old == nullptr || old->has_hash_index() || old->name() != table.name() || old->replaces() != 0)
+    return Status(ErrorCode::undefined_table,
+                  "table \"" + table.name() + "\" was dropped or changed meanwhile");
+  if (table.has_hash_index())
+    return Status(ErrorCode::protocol_violation, "a table of a hash index replaces no table");
+  if (Status status = check_unaltered(replaced); !status.ok()) return status;
+  const bool is_built =
+      std::ranges::any_of(index_creations_,
+                          [replaced](const auto& entry) { return entry.second.index.table() == replaced; }) ||
+      std::ranges::any_of(
+          creations_,
+          [replaced](const auto& entry) { return entry.second.table.hash_index().table() == replaced; }) ||
+      std::ranges::any_of(hash_builders_, [&](const auto& entry) {
+        return find_table(entry.first)->hash_index().table() == replaced;
+      });
+  if (!is_built) return {};
+  return Status(ErrorCode::table_is_altered, "an index of table \"" + table.name() + "\" is being built",
+                "try again when that has ended");
+}
+
+std::uint32_t Catalog::final_table(std::uint32_t table) const {
+  const control::TableDescriptor* found = find_table(table);
+  if (const auto creation = creations_.find(table); creation != creations_.end())
+    found = &creation->second.table;
+  return found != nullptr && found->replaces() != 0 ? found->replaces() : table;
+}
+
+bool Catalog::name_taken_beside(const std::string& name, std::uint32_t replaced) const {
+  if (const auto table = tables_.find(name); table != tables_.end())
+    return table->second.id() != replaced && table->second.hash_index().table() != replaced;
+  if (const auto index = indexes_.find(name); index != indexes_.end())
+    return index->second.table() != replaced;
+  return name_taken(name);
+}
+
+Status Catalog::check_index_name(const std::string& name, std::uint32_t table) const {
+  const std::uint32_t final = final_table(table);
+  if (final == table) {
+    if (name_taken(name)) return duplicate(name);
+    return check_unaltered(table);
+  }
+  if (name_taken_beside(name, final) || name_taken(hidden_name(name, table))) return duplicate(name);
+  return {};
+}
+
+void Catalog::undo_replacement(std::uint32_t table) {
+  copiers_.erase(table);
+  const control::TableDescriptor* const replacement = find_table(table);
+  tables_[find_table(replacement->replaces())->name()].clear_frozen();
+  erase_table(std::string(replacement->name()));
+  drop_indexes_of(table);
+  changed();
+}
+
+Result<std::uint32_t> Catalog::replace_table(fabric::PeerId peer, std::uint32_t table) {
+  const auto copier = copiers_.find(table);
+  if (copier == copiers_.end() || copier->second != peer)
+    return Status(ErrorCode::undefined_table, "this channel is not copying table " + std::to_string(table));
+  const std::uint32_t old = find_table(table)->replaces();
+  std::set<std::string> names;
+  for (const auto& [name, index] : indexes_) {
+    if (index.table() == table) names.insert(final_name(name));
+    if (index.table() == table && index.state() != control::INDEX_READY)
+      return Status(ErrorCode::protocol_violation, "an index of the new table is not ready");
+  }
+  for (const auto& [name, other] : tables_) {
+    if (other.hash_index().table() == table && other.has_hash_index()) names.insert(final_name(name));
+  }
+  for (const std::string& name : names) {
+    if (name_taken_beside(name, old)) return duplicate(name);
+  }
+  copiers_.erase(copier);
+  erase_table(std::string(find_table(old)->name()));
+  drop_indexes_of(old);
+  show_replacement(table);
+  changed();
+  return old;
+}
+
+void Catalog::show_replacement(std::uint32_t table) {
+  const std::uint64_t version = version_ + 1;
+  std::vector<std::string> tables;
+  for (const auto& [name, other] : tables_) {
+    if (other.id() == table || (other.has_hash_index() && other.hash_index().table() == table))
+      tables.push_back(name);
+  }
+  for (const std::string& name : tables) {
+    control::TableDescriptor shown = tables_[name];
+    erase_table(name);
+    shown.set_name(final_name(name));
+    shown.clear_replaces();
+    if (shown.has_hash_index()) {
+      shown.mutable_hash_index()->set_ready_version(version);
+    } else {
+      shown.set_ready_version(version);
+    }
+    shown.set_altered_version(version);
+    encoded_bytes_ += encoded_bytes(shown);
+    tables_[shown.name()] = std::move(shown);
+  }
+  std::vector<std::string> indexes;
+  for (const auto& [name, index] : indexes_) {
+    if (index.table() == table) indexes.push_back(name);
+  }
+  for (const std::string& name : indexes) {
+    auto entry = indexes_.extract(name);
+    control::IndexDescriptor& shown = entry.mapped();
+    encoded_bytes_ -= shown.ByteSizeLong();
+    shown.set_name(final_name(name));
+    shown.set_ready_version(version);
+    encoded_bytes_ += shown.ByteSizeLong();
+    entry.key() = shown.name();
+    indexes_.insert(std::move(entry));
+  }
+}
+
+Result<std::uint64_t> Catalog::alter(const control::AlterTableRequest& request) {
+  const control::TableDescriptor& wanted = request.table();
+  const control::TableDescriptor* const current = find_table(wanted.id());
+  if (current == nullptr || current->has_hash_index() || current->replaces() != 0)
+    return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(wanted.id()));
+  if (Status status = check_unaltered(wanted.id()); !status.ok()) return status;
+  if (wanted.altered_version() != current->altered_version())
+    return Status(ErrorCode::table_is_altered, "table \"" + current->name() + "\" was altered meanwhile");
+  if (unalterable_part(wanted) != unalterable_part(*current))
+    return Status(ErrorCode::protocol_violation, "ALTER_TABLE would change more than it can");
+  if (wanted.name().empty() || wanted.name().size() > kMaxName_bytes)
+    return Status(ErrorCode::invalid_table_definition, "a table's name has 1 to 255 bytes");
+  if (wanted.name() != current->name() && name_taken(wanted.name())) return duplicate(wanted.name());
+  std::set<std::string> names = {wanted.name()};
+  for (const control::IndexDescriptor& renamed : request.indexes()) {
+    const auto index =
+        std::ranges::find_if(indexes_, [&](const auto& entry) { return entry.second.id() == renamed.id(); });
+    const control::TableDescriptor* const entries = find_table(renamed.id());
+    const bool is_hash = entries != nullptr && entries->hash_index().table() == wanted.id();
+    if (!is_hash && (index == indexes_.end() || index->second.table() != wanted.id()))
+      return Status(ErrorCode::undefined_object, "there is no index " + std::to_string(renamed.id()));
+    const bool is_building =
+        is_hash ? hash_builders_.contains(renamed.id()) : index->second.state() != control::INDEX_READY;
+    const bool is_rebuilt = std::ranges::any_of(
+        index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == renamed.id(); });
+    if (is_building || is_rebuilt)
+      return Status(ErrorCode::table_is_altered, "the index is being built", "try again when that has ended");
+    if (renamed.name().empty() || renamed.name().size() > kMaxName_bytes || name_taken(renamed.name()) ||
+        !names.insert(renamed.name()).second)
+      return duplicate(renamed.name());
+  }
+  control::TableDescriptor altered = *current;
+  altered.set_name(wanted.name());
+  *altered.mutable_columns() = wanted.columns();
+  *altered.mutable_checks() = wanted.checks();
+  altered.set_altered_version(version_ + 1);
+  if (encoded_bytes_ + encoded_bytes(altered) > kMaxCatalog_bytes)
+    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
+  erase_table(std::string(current->name()));
+  encoded_bytes_ += encoded_bytes(altered);
+  tables_[altered.name()] = std::move(altered);
+  for (const control::IndexDescriptor& renamed : request.indexes()) rename_index(renamed);
+  changed();
+  return version_;
+}
+
+void Catalog::rename_index(const control::IndexDescriptor& renamed) {
+  if (const control::TableDescriptor* const entries = find_table(renamed.id())) {
+    control::TableDescriptor shown = *entries;
+    erase_table(std::string(entries->name()));
+    shown.set_name(renamed.name());
+    encoded_bytes_ += encoded_bytes(shown);
+    tables_[shown.name()] = std::move(shown);
+    return;
+  }
+  const auto index =
+      std::ranges::find_if(indexes_, [&](const auto& entry) { return entry.second.id() == renamed.id(); });
+  auto entry = indexes_.extract(index);
+  encoded_bytes_ -= entry.mapped().ByteSizeLong();
+  entry.mapped().set_name(renamed.name());
+  encoded_bytes_ += entry.mapped().ByteSizeLong();
+  entry.key() = renamed.name();
+  indexes_.insert(std::move(entry));
+}
+
+}  // namespace namdb::memory
