@@ -10,10 +10,12 @@ namespace namdb::control {
 enum Method : int;
 class Column;
 class FinishCreateTableRequest;
+class GetCatalogReply;
 class HeartbeatReply;
 class HeartbeatRequest;
 class IndexDescriptor;
 class ListSlotsReply;
+class RoutineDescriptor;
 class Slot;
 class TableDescriptor;
 class Welcome;

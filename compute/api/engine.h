@@ -15,6 +15,7 @@
 #include "common/layout/schema.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "compute/api/routine.h"
 #include "compute/api/table.h"
 #include "compute/api/transaction.h"
 
@@ -116,6 +117,19 @@ class Engine {
   virtual reactor::Task<Status> rebuild_index(std::string name) = 0;
   // undefined_object; feature_not_supported when it is a constraint's, unless that is a UNIQUE `constraint`.
   virtual reactor::Task<Status> drop_index(std::string name, bool constraint) = 0;
+
+  // From the cached catalog, refreshed from the memory server when the name is unknown; null: there is none.
+  virtual reactor::Task<Result<storage::RoutineRef>> routine(std::string name) = 0;
+  // The cached entry or null; no round trip.
+  virtual storage::RoutineRef cached_routine(std::string_view name) = 0;
+  // From a catalog that was read now, in the order of their names.
+  virtual reactor::Task<Result<std::vector<storage::RoutineRef>>> routines() = 0;
+  // Known to every session of this worker when it returns, to all others with the next catalog that they
+  // read. Errors duplicate_function: there is one of that name, or another version than the one to be
+  // replaced; undefined_function: the one to be replaced is gone; limit_exceeded.
+  virtual reactor::Task<Status> create_routine(RoutineDefinition definition) = 0;
+  // undefined_function: there is none of that name and version.
+  virtual reactor::Task<Status> drop_routine(std::string name, std::uint64_t version) = 0;
 
   // Before attempt `attempt` (1 = first retry) of a transaction: jittered, capped backoff.
   virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;

@@ -104,6 +104,9 @@ class Transaction {
   virtual layout::RowView row(RowId row) const = 0;
   // The row's new image, at first a copy of the current one; needs found(). Key columns must not be changed.
   virtual layout::RowWriter update(RowId row) = 0;
+  // Holds the row as it is; needs found(). If another transaction changes it before this one commits, this
+  // one does not commit, as if it had written the row itself.
+  virtual void hold(RowId row) { update(row); }
   // Buffers a delete; needs found().
   virtual void erase(RowId row) = 0;
 

@@ -196,6 +196,34 @@ std::vector<TableRef> CatalogCache::all() const {
   return tables;
 }
 
+storage::RoutineRef CatalogCache::find_routine(std::string_view name) const {
+  const auto found = routines_.find(name);
+  return found == routines_.end() ? nullptr : found->second;
+}
+
+std::vector<storage::RoutineRef> CatalogCache::routines() const {
+  std::vector<storage::RoutineRef> routines;
+  for (const auto& [name, routine] : routines_) routines.push_back(routine);
+  return routines;
+}
+
+Result<CatalogCache::Routines> CatalogCache::routines_of(const control::GetCatalogReply& reply) const {
+  Routines routines;
+  for (const control::RoutineDescriptor& descriptor : reply.routines()) {
+    storage::RoutineRef routine = find_routine(descriptor.name());
+    if (routine == nullptr || routine->id != descriptor.id() || routine->version != descriptor.version()) {
+      routine = std::make_shared<const storage::Routine>(storage::Routine{
+          descriptor.id(), descriptor.name(), descriptor.definition(), descriptor.version()});
+    }
+    const bool sound = descriptor.id() != 0 && !descriptor.name().empty() && descriptor.version() != 0 &&
+                       descriptor.version() <= reply.version();
+    if (!sound || !routines.emplace(descriptor.name(), std::move(routine)).second)
+      return Status(ErrorCode::corrupt_data,
+                    "the catalog's entry of procedure \"" + descriptor.name() + "\" makes no sense");
+  }
+  return routines;
+}
+
 reactor::Task<Status> CatalogCache::refresh() {
   control::GetCatalogRequest request;
   request.set_known_version(version_);
@@ -239,6 +267,8 @@ reactor::Task<Status> CatalogCache::refresh() {
     if (!made.ok()) co_return made.status();
     indexes[table->first].push_back(std::move(*made));
   }
+  auto routines = routines_of(reply);
+  if (!routines.ok()) co_return routines.status();
   for (auto& [id, table] : by_id) {
     auto& sorted = indexes[id];
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
@@ -248,6 +278,7 @@ reactor::Task<Status> CatalogCache::refresh() {
   has_frozen_ = std::ranges::any_of(by_id, [](const auto& entry) { return entry.second->frozen; });
   by_name_ = std::move(by_name);
   by_id_ = std::move(by_id);
+  routines_ = std::move(*routines);
   co_return Status();
 }
 

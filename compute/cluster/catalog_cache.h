@@ -1,6 +1,7 @@
 // A worker's copy of the catalog (NAM-DB §6.1): refreshed by a call when a name is unknown or when a snapshot
 // shows another catalog version. A refresh keeps the objects of tables that are still there: all that can
-// have changed in them is where their main buckets are, and which indexes they have.
+// have changed in them is where their main buckets are, and which indexes they have. It keeps those of
+// routines whose version is the same.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "compute/api/routine.h"
 #include "compute/api/table.h"
 #include "compute/cluster/cluster.h"
 #include "proto/control_types.h"
@@ -43,14 +45,22 @@ class CatalogCache {
   std::vector<storage::TableRef> all() const;
   // The table that has an index of that name; null when there is none.
   storage::TableRef table_of_index(std::string_view name) const;
+  // Null when there is none.
+  storage::RoutineRef find_routine(std::string_view name) const;
+  std::vector<storage::RoutineRef> routines() const;
   reactor::Task<Status> refresh();
 
  private:
+  using Routines = std::map<std::string, storage::RoutineRef, std::less<>>;  // by name
+  // Outside input.
+  Result<Routines> routines_of(const control::GetCatalogReply& reply) const;
+
   Cluster& cluster_;
   std::uint64_t version_ = 0;
   bool has_frozen_ = false;
   std::map<std::string, storage::TableRef, std::less<>> by_name_;   // tables of rows
   std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id_;  // also those of hash indexes' entries
+  Routines routines_;
 };
 
 }  // namespace namdb::txn

@@ -167,7 +167,7 @@ void MessageWriter::error(std::string_view severity, const Status& status, const
   const std::size_t at = begin('E');
   field('S', severity);
   field('V', severity);
-  field('C', status.info().sqlstate);
+  field('C', fields.sqlstate.empty() ? status.info().sqlstate : std::string_view(fields.sqlstate));
   field('M', status.message());
   field_if_any('D', fields.detail);
   field_if_any('H', status.hint());

@@ -13,6 +13,10 @@ void Output::flush() {
 void Output::begin_rows(std::span<const sql::ResultColumn> columns, const absl::TimeZone& zone) {
   columns_ = columns;
   zone_ = zone;
+  if (binary_) {
+    binary_formats_.assign(columns.size(), 1);
+    formats_ = binary_formats_;
+  }
   if (describe_rows_) writer().row_description(columns, formats_);
 }
 

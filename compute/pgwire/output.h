@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/reactor/stream.h"
 #include "compute/pgwire/message_writer.h"
@@ -33,6 +34,10 @@ class Output final : public sql::ResultSink {
   void set_formats(std::span<const std::int16_t> formats) { formats_ = formats; }
 
   void begin_rows(std::span<const sql::ResultColumn> columns, const absl::TimeZone& zone) override;
+  void show_binary(bool on) override {
+    binary_ = on;
+    if (!on) formats_ = {};
+  }
   void add_row(std::span<const sql::Datum> values) override {
     writer().data_row(columns_, formats_, values, zone_);
   }
@@ -81,6 +86,8 @@ class Output final : public sql::ResultSink {
   bool describe_rows_ = false;
   std::span<const sql::ResultColumn> columns_;
   std::span<const std::int16_t> formats_;
+  bool binary_ = false;  // whatever the client asked for
+  std::vector<std::int16_t> binary_formats_;
   absl::TimeZone zone_;
   sql::CopySource* copy_source_ = nullptr;
 };

@@ -28,7 +28,8 @@ Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedur
                    &process,
                    planning,
                    &ids_,
-                   &sequences_},
+                   &sequences_,
+                   &routines_},
       process_(process),
       post_(std::move(post)),
       changed_(executor_) {}

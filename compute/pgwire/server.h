@@ -56,6 +56,7 @@ class Server {
   reactor::Executor& executor_;
   sql::WorkerStatistics statistics_;
   sql::PlanCache plans_;
+  sql::RoutineCache routines_;
   txn::TransactionIds ids_;
   txn::Sequences sequences_;
   sql::Environment environment_;

@@ -120,6 +120,44 @@ TEST_CASE("an expression without end leaves others their turn, and a cancel requ
   CHECK(sqlstate(messages) == "57014");
 }
 
+TEST_CASE("a procedure without end leaves others their turn, and a cancel request or a timeout ends it",
+          "[turns]") {
+  const std::string body = GENERATE("CALL deeper(0);", "LOOP NULL; END LOOP;", "LOOP PERFORM 1; END LOOP;",
+                                    "FOR i IN 1..2000000000 LOOP END LOOP;",
+                                    "LOOP BEGIN RAISE EXCEPTION 'x'; EXCEPTION WHEN OTHERS THEN NULL; END; "
+                                    "END LOOP;");
+  CAPTURE(body);
+  World world;
+  TestClient busy(world);
+  busy.connect();
+  const std::string key = cancel_key_of(busy);
+  TestClient other = TestClient::ready(world);
+  busy.ask(
+      query("CREATE PROCEDURE deeper(n int) LANGUAGE plpgsql AS $$ BEGIN IF n < 50 THEN CALL deeper(n + 1); "
+            "CALL deeper(n + 1); END IF; END $$"));
+  busy.ask(query("CREATE PROCEDURE ever() LANGUAGE plpgsql AS $$ BEGIN " + body + " END $$"));
+  post(busy, query("CALL ever()"));
+  for (int i = 0; i < 3; ++i) {
+    post(other, query("SELECT 1"));
+    std::vector<Received> answer;
+    REQUIRE(turns_until_ready(world, other, 16, answer) <= 16);
+    CHECK(kinds(answer) == "TDCZ");
+  }
+  CHECK(kinds(busy.receive()).find('Z') == std::string::npos);
+  TestClient canceler(world);
+  canceler.connect();
+  post(canceler, big_endian(16, 4) + big_endian(80'877'102, 4) + key);
+  std::vector<Received> messages;
+  REQUIRE(turns_until_ready(world, busy, 16, messages) <= 16);
+  CHECK(sqlstate(messages) == "57014");
+  busy.ask(query("SET statement_timeout = '20ms'"));
+  post(busy, query("CALL ever()"));
+  for (int i = 0; i < 8; ++i) world.executor.turn();
+  world.executor.advance(21 * kMillisecond_ns);
+  REQUIRE(turns_until_ready(world, busy, 16, messages) <= 16);
+  CHECK(sqlstate(messages) == "57014");
+}
+
 TEST_CASE("a timeout, or its client's end, ends an expression without end", "[turns]") {
   World world;
   {

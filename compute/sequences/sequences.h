@@ -19,6 +19,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
+#include "compute/api/sequence_change.h"
 #include "compute/api/table.h"
 
 namespace namdb::txn {
@@ -31,8 +32,14 @@ class Sequences {
   // The engine outlives this.
   explicit Sequences(Engine& engine) : engine_(engine) {}
 
-  // Errors duplicate_table, and those of transactions.
+  // Errors duplicate_table, and those of transactions. feature_not_supported: the table is of a time when
+  // sequences had no such options.
+  reactor::Task<Status> create(std::string name, SequenceDefinition definition);
+  // One that fills a column with numbers up to `last`: workers take kBlockNumbers at a time.
   reactor::Task<Status> create(std::string name, std::int64_t first, std::int64_t last);
+  // ALTER SEQUENCE. Blocks of other workers are not taken back. undefined_table, invalid_parameter_value.
+  reactor::Task<Status> alter(std::string name, SequenceChange change);
+  reactor::Task<Result<bool>> exists(std::string name);
   // Those that do not exist are passed over.
   reactor::Task<Status> drop(std::vector<std::string> names);
   // The next number. undefined_table; sequence_limit_exceeded behind the last one.
@@ -44,7 +51,14 @@ class Sequences {
  private:
   struct Block {
     std::int64_t next = 0;
-    std::int64_t end = 0;  // behind the last number of the block
+    std::int64_t left = 0;  // numbers
+    std::int64_t step = 1;
+
+    std::int64_t take() {
+      const std::int64_t number = next;
+      if (--left != 0) next += step;
+      return number;
+    }
   };
   // A change of a sequence's row, in one transaction: `value` is restart()'s; without one, it takes a block.
   struct Change {
@@ -56,7 +70,9 @@ class Sequences {
   // Runs a transaction until it meets no conflict. `repeatable`: also until its outcome is known.
   template <typename Once>
   reactor::Task<Status> retry(bool repeatable, Once once);
-  reactor::Task<Status> insert(std::string name, std::int64_t first, std::int64_t last);
+  reactor::Task<Status> insert(std::string name, SequenceDefinition definition);
+  reactor::Task<Status> find_once(const std::string* name, bool* found);
+  reactor::Task<Status> alter_once(const std::string* name, const SequenceChange* change);
   reactor::Task<Status> change(Change* change);
   reactor::Task<Status> change_once(Change* change);
   reactor::Task<Status> erase(const std::vector<std::string>* names);

@@ -71,4 +71,30 @@ TEST_CASE("a sequence ends at its last number, and can be restarted and dropped"
   CHECK(test.run(test.two.restart("s", 1, true)).code() == ErrorCode::undefined_table);
 }
 
+TEST_CASE("a sequence with options steps, ends or goes round, and is altered", "[sequences]") {
+  SequencesTest test;
+  SequenceDefinition ring{
+      .increment = 3, .least = 2, .most = 9, .start = 5, .block_numbers = 2, .cycles = true};
+  REQUIRE(test.run(test.one.create("s", ring)).ok());
+  CHECK(test.next(test.one) == 5);
+  CHECK(test.next(test.two) == 2);  // a block of two numbers is with the other worker
+  CHECK(test.next(test.one) == 8);
+  CHECK(test.next(test.two) == 5);
+  SequenceChange change;
+  change.cycles = false;
+  change.restarts = true;
+  change.restart = 8;
+  REQUIRE(test.run(test.one.alter("s", change)).ok());
+  CHECK(test.next(test.one) == 8);
+  CHECK(test.run(test.one.next("s")).status().code() == ErrorCode::sequence_limit_exceeded);
+  change = {};
+  change.most = 20;
+  REQUIRE(test.run(test.one.alter("s", change)).ok());
+  CHECK(test.next(test.one) == 11);
+  change.most = 1;
+  CHECK(test.run(test.one.alter("s", change)).code() == ErrorCode::invalid_parameter_value);
+  CHECK(*test.run(test.one.exists("s")));
+  CHECK_FALSE(*test.run(test.one.exists("t")));
+}
+
 }  // namespace namdb::txn

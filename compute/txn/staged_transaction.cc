@@ -96,6 +96,13 @@ layout::RowWriter StagedTransaction::update(RowId row) {
   return {access.table->schema, access.image_row()};
 }
 
+// A lock that is held is enough. A validation is not: one READ alone needs none, and in an order of
+// timestamps validated reads may lie before changes of others that have committed already. So the row is
+// written as it is.
+void StagedTransaction::hold(RowId row) {
+  if (control().locking() == nullptr) update(row);
+}
+
 void StagedTransaction::erase(RowId row) {
   Access& access = rows()[row];
   NAMDB_CHECK(access.found());

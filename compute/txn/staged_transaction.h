@@ -31,6 +31,7 @@ class StagedTransaction : public txn::Transaction,
   bool found(txn::RowId row) const override { return rows()[row].found(); }
   layout::RowView row(txn::RowId row) const override;
   layout::RowWriter update(txn::RowId row) override;
+  void hold(txn::RowId row) override;
   void erase(txn::RowId row) override;
   Savepoint savepoint() override { return rows().savepoint(); }
   Status rollback_to(Savepoint savepoint) override;

@@ -113,7 +113,8 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             parts.damaged_reads},
       tables(state),
       indexes(*this, tables, parts.options.split_index_rows),
-      replacements(*this, tables, indexes) {}
+      replacements(*this, tables, indexes),
+      routines(state) {}
 
 reactor::Task<Status> Connection::connect() {
   Status status = co_await cluster.connect();

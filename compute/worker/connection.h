@@ -13,6 +13,7 @@
 #include "compute/recovery/dead_locks.h"
 #include "compute/recovery/orphan_tables.h"
 #include "compute/schema/indexes.h"
+#include "compute/schema/routines.h"
 #include "compute/schema/schema_worker.h"
 #include "compute/schema/table_replacements.h"
 #include "compute/schema/tables.h"
@@ -87,6 +88,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   schema::Tables tables;
   schema::Indexes indexes;
   schema::TableReplacements replacements;
+  schema::Routines routines;
   protocol::MakeControl make_control = nullptr;  // of the database's protocol; once connected
   // The worker has another connection, too (earlier_connections.h): its sessions may hand over tables as that
   // one knows them.

@@ -13,6 +13,7 @@
 
 namespace namdb::compute {
 
+using storage::RoutineRef;
 using storage::TableRef;
 
 namespace {
@@ -377,6 +378,55 @@ reactor::Task<Status> Worker::replace_table(txn::TableReplacement replacement) {
   const auto connection = whole_connection();
   if (!connection.ok()) co_return connection.status();
   co_return co_await (*connection)->replacements.replace(std::move(replacement));
+}
+
+RoutineRef Worker::cached_routine(std::string_view name) {
+  return connection_ == nullptr ? nullptr : connection_->catalog.find_routine(name);
+}
+
+reactor::Task<Result<RoutineRef>> Worker::routine(std::string name) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  RoutineRef routine = connection->catalog.find_routine(name);
+  if (routine == nullptr) {
+    const Status status = co_await connection->catalog.refresh();
+    if (!status.ok()) co_return status;
+    routine = connection->catalog.find_routine(name);
+  }
+  co_return routine;
+}
+
+reactor::Task<Result<std::vector<RoutineRef>>> Worker::routines() {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  const Status status = co_await connection->catalog.refresh();
+  if (!status.ok()) co_return status;
+  co_return connection->catalog.routines();
+}
+
+reactor::Task<Status> Worker::create_routine(txn::RoutineDefinition definition) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  Status status = co_await connection->routines.create(std::move(definition));
+  if (status.ok()) status = co_await show_change(connection);
+  co_return status;
+}
+
+reactor::Task<Status> Worker::drop_routine(std::string name, std::uint64_t version) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  Status status = co_await connection->routines.drop(std::move(name), version);
+  if (status.ok()) status = co_await show_change(connection);
+  co_return status;
+}
+
+reactor::Task<Status> Worker::show_change(std::shared_ptr<Connection> changed) {
+  while (connection_ != nullptr && connection_ != changed) {
+    changed = connection_;
+    Status status = co_await changed->catalog.refresh();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
 }
 
 reactor::Task<Result<std::uint32_t>> Worker::commit_slot() {

@@ -71,6 +71,11 @@ class Worker : public txn::Engine {
   reactor::Task<Status> drop_index(std::string name, bool constraint) override;
   reactor::Task<Status> alter_table(txn::TableAlteration alteration) override;
   reactor::Task<Status> replace_table(txn::TableReplacement replacement) override;
+  reactor::Task<Result<storage::RoutineRef>> routine(std::string name) override;
+  storage::RoutineRef cached_routine(std::string_view name) override;
+  reactor::Task<Result<std::vector<storage::RoutineRef>>> routines() override;
+  reactor::Task<Status> create_routine(txn::RoutineDefinition definition) override;
+  reactor::Task<Status> drop_routine(std::string name, std::uint64_t version) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
   reactor::Task<Result<std::uint32_t>> commit_slot() override;
@@ -93,6 +98,8 @@ class Worker : public txn::Engine {
   reactor::Task<bool> take_over(std::shared_ptr<Connection> earlier, std::shared_ptr<Connection> next);
   // For changes of tables and indexes, which concern all memory servers.
   Result<std::shared_ptr<Connection>> whole_connection() const;
+  // Sessions know of a change that was made over that connection, also if another has taken its place.
+  reactor::Task<Status> show_change(std::shared_ptr<Connection> changed);
   // Sends heartbeats, and connects anew when the connection is lost, until stop().
   reactor::Task<void> supervise();
   // The heartbeat, and what else is due at each. An error means a lost connection.

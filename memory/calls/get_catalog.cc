@@ -18,6 +18,7 @@ Status get_catalog(Caller caller, const control::GetCatalogRequest& request,
   for (const std::uint32_t table : catalog.creating()) reply.add_creating(table);
   for (const auto& [name, index] : catalog.indexes()) *reply.add_indexes() = index;
   for (const auto& [id, index] : catalog.indexes_beside()) *reply.add_indexes() = index;
+  for (const auto& [name, routine] : catalog.routines()) *reply.add_routines() = routine;
   return Status();
 }
 

@@ -78,4 +78,6 @@
   CALL(COMMIT_OUTCOME, commit_outcome, CommitOutcomeRequest, CommitOutcomeReply, server_0, fail)             \
   WAITING_CALL(GATHER, gather, GatherRequest, GatherReply, every_server, fail)                               \
   WAITING_CALL(DERIVE, derive, DeriveRequest, DeriveReply, every_server, fail)                               \
-  WAITING_CALL(SERVE, serve, ServeRequest, ServeReply, every_server, fail)
+  WAITING_CALL(SERVE, serve, ServeRequest, ServeReply, every_server, fail)                                   \
+  WAITING_CALL(CREATE_ROUTINE, create_routine, CreateRoutineRequest, CreateRoutineReply, server_0, fail)     \
+  WAITING_CALL(DROP_ROUTINE, drop_routine, DropRoutineRequest, DropRoutineReply, server_0, fail)

@@ -70,7 +70,8 @@ std::set<int> duties_of_server_0() {
           control::GET_CATALOG,    control::BEGIN_CREATE_TABLE, control::FINISH_CREATE_TABLE,
           control::DROP_TABLE,     control::GROW_TABLE,         control::BEGIN_CREATE_INDEX,
           control::ADVANCE_INDEX,  control::DROP_INDEX,         control::ENDED_COMPUTES,
-          control::COMMIT_OUTCOME, control::ALTER_TABLE,        control::REPLACE_TABLE};
+          control::COMMIT_OUTCOME, control::ALTER_TABLE,        control::REPLACE_TABLE,
+          control::CREATE_ROUTINE, control::DROP_ROUTINE};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The catalog (server 0): tables by name, ids that are never used again, and a version that every change
-// raises. The version also stands in front of the timestamp vector, where each snapshot sees it.
+// The catalog (server 0): tables and routines by name, ids that are never used again, and a version that
+// every change raises. The version also stands in front of the timestamp vector, where each snapshot sees it.
 //
 // A table is created in two steps: begin() reserves name and id, the creator prepares the table on every
 // memory server, finish() makes it visible. A creator that goes away in between leaves no name. An index is
@@ -44,12 +44,12 @@ class Catalog {
   // Becomes the catalog of a state that is sound, with the ids from its mark on. Creations that had begun are
   // those of channel 0, which nobody has: disconnected(0) undoes them.
   void import_state(const control::ControlState& state);
-  // Fills in catalog version, tables and indexes.
+  // Fills in catalog version, tables, indexes and routines.
   void export_state(control::ControlState& state) const;
   // Fills in the difference that makes the catalog of `state` this one, its version included; nothing if it
   // is.
   void describe_changes(const control::ControlState& state, control::ControlEntry& entry) const;
-  // The next id of a table or an index.
+  // The next id of a table, an index or a routine.
   std::uint32_t next_id() const { return next_id_; }
 
   std::uint64_t version() const { return version_; }
@@ -103,8 +103,17 @@ class Catalog {
   // It would let one go.
   bool has_replaced(std::uint64_t version) const;
 
+  // --- routines (catalog_routines.cc) ---
+  const std::map<std::string, control::RoutineDescriptor>& routines() const { return routines_; }
+  // Outside input: invalid_function_definition, limit_exceeded, duplicate_function, undefined_function.
+  // Returns the catalog's version, which is the routine's.
+  Result<std::uint64_t> create_routine(const control::CreateRoutineRequest& request);
+  // Outside input: undefined_function. Returns the catalog's version.
+  Result<std::uint64_t> drop_routine(const control::DropRoutineRequest& request);
+
  private:
   static constexpr std::size_t kMaxName_bytes = 255;
+  static constexpr std::size_t kMaxDefinition_bytes = 256U << 10;  // of a routine
   // A reply of GET_CATALOG holds the whole catalog; each entry with a frame.
   static constexpr std::size_t kMaxCatalog_bytes = fabric::kMaxCall_bytes - 4096;
   static constexpr std::size_t kFrame_bytes = 32;
@@ -173,6 +182,7 @@ class Catalog {
   std::map<std::uint32_t, IndexCreation> index_creations_;  // of indexes that are not ready, by id
   std::map<std::uint32_t, fabric::PeerId> hash_builders_;   // of hash indexes that are building, by id
   std::map<std::uint32_t, fabric::PeerId> copiers_;         // of tables that are to replace one, by id
+  std::map<std::string, control::RoutineDescriptor> routines_;
 };
 
 }  // namespace namdb::memory

@@ -51,6 +51,7 @@ void Catalog::adopt(Catalog&& draft) {
   index_creations_ = std::move(draft.index_creations_);
   hash_builders_ = std::move(draft.hash_builders_);
   copiers_ = std::move(draft.copiers_);
+  routines_ = std::move(draft.routines_);
   show_version();
 }
 
@@ -64,6 +65,7 @@ void Catalog::import_state(const control::ControlState& state) {
   imported.index_creations_.clear();
   imported.hash_builders_.clear();
   imported.copiers_.clear();
+  imported.routines_.clear();
   imported.version_ = state.catalog_version();
   imported.next_id_ = state.marks().next_table();
   imported.encoded_bytes_ = 0;
@@ -80,6 +82,10 @@ void Catalog::import_state(const control::ControlState& state) {
       imported.index_creations_[index.id()] = IndexCreation{kNobody, index};
     (beside ? imported.indexes_beside_[index.id()] : imported.indexes_[index.name()]) = index;
   }
+  for (const control::RoutineDescriptor& routine : state.routines()) {
+    imported.encoded_bytes_ += routine.ByteSizeLong() + kFrame_bytes;
+    imported.routines_[routine.name()] = routine;
+  }
   adopt(std::move(imported));
 }
 
@@ -87,6 +93,7 @@ void Catalog::export_state(control::ControlState& state) const {
   state.set_catalog_version(version_);
   state.clear_tables();
   state.clear_indexes();
+  state.clear_routines();
   ById<control::TableDescriptor> tables;
   for (const auto& [name, table] : tables_) tables[table.id()] = &table;
   for (const auto& [id, table] : tables) *state.add_tables() = *table;
@@ -94,6 +101,9 @@ void Catalog::export_state(control::ControlState& state) const {
   for (const auto& [name, index] : indexes_) indexes[index.id()] = &index;
   for (const auto& [id, index] : indexes_beside_) indexes[id] = &index;
   for (const auto& [id, index] : indexes) *state.add_indexes() = *index;
+  ById<control::RoutineDescriptor> routines;
+  for (const auto& [name, routine] : routines_) routines[routine.id()] = &routine;
+  for (const auto& [id, routine] : routines) *state.add_routines() = *routine;
 }
 
 void Catalog::describe_changes(const control::ControlState& state, control::ControlEntry& entry) const {
@@ -102,8 +112,12 @@ void Catalog::describe_changes(const control::ControlState& state, control::Cont
   ById<control::IndexDescriptor> indexes;
   for (const auto& [name, index] : indexes_) indexes[index.id()] = &index;
   for (const auto& [id, index] : indexes_beside_) indexes[id] = &index;
+  ById<control::RoutineDescriptor> routines;
+  for (const auto& [name, routine] : routines_) routines[routine.id()] = &routine;
   describe_difference(state.tables(), tables, *entry.mutable_tables(), *entry.mutable_dropped_tables());
   describe_difference(state.indexes(), indexes, *entry.mutable_indexes(), *entry.mutable_dropped_indexes());
+  describe_difference(state.routines(), routines, *entry.mutable_routines(),
+                      *entry.mutable_dropped_routines());
   if (version_ != state.catalog_version()) entry.set_catalog_version(version_);
 }
 

@@ -46,6 +46,16 @@ TEST_CASE(
       drop.set_name("accounts");
       REQUIRE(client->call<control::DropTableReply>(control::DROP_TABLE, drop).ok());
       CHECK(state.tables_size() == 0);
+      control::CreateRoutineRequest create;
+      create.set_name("r");
+      log->full = true;
+      CHECK(client->call<control::CreateRoutineReply>(control::CREATE_ROUTINE, create).status().message() ==
+            "the disk is full");
+      CHECK(cluster.server->catalog()->routines().empty());
+      log->full = false;
+      REQUIRE(client->call<control::CreateRoutineReply>(control::CREATE_ROUTINE, create).ok());
+      REQUIRE(state.routines_size() == 1);
+      CHECK(log->durable == log->records.size());
       // An index that a channel was building goes with it, in the log as well.
       client->disconnect();
       cluster.run_for(kMillisecond_ns);

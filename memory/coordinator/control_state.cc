@@ -191,6 +191,22 @@ Status check_settings_field(const control::ControlState& state) {
   return Status();
 }
 
+Status check_routines(const control::ControlState& state) {
+  if (const std::string why = check_ids(state.routines(), state.marks().next_table()); !why.empty())
+    return corrupt_state(state, "routines", why);
+  std::set<std::string> names;
+  for (const control::RoutineDescriptor& routine : state.routines()) {
+    const std::string field = "routines, \"" + routine.name() + "\"";
+    if (routine.name().empty()) return corrupt_state(state, field, "it has no name");
+    if (!names.insert(routine.name()).second) return corrupt_state(state, field, "the name comes twice");
+    if (routine.version() == 0 || routine.version() > state.catalog_version())
+      return corrupt_state(state, field, "version is " + std::to_string(routine.version()));
+    if (holds(state.tables(), routine.id())) return corrupt_state(state, field, "id is a table's");
+    if (holds(state.indexes(), routine.id())) return corrupt_state(state, field, "id is an index's");
+  }
+  return Status();
+}
+
 Status differs(const std::string& flag, const std::string& database, const std::string& server) {
   return Status(ErrorCode::configuration,
                 "the database was created with " + flag + " " + database + ", not " + server,
@@ -277,8 +293,15 @@ Status apply_control_entry(control::ControlState& state, const control::ControlE
       return corrupt_entry(entry,
                            "field dropped_indexes names " + std::to_string(id) + ", which is not there");
   }
+  for (const std::uint32_t id : entry.dropped_routines()) {
+    if (!take_out(*state.mutable_routines(), id))
+      return corrupt_entry(entry,
+                           "field dropped_routines names " + std::to_string(id) + ", which is not there");
+  }
   for (const control::TableDescriptor& table : entry.tables()) place(*state.mutable_tables(), table);
   for (const control::IndexDescriptor& index : entry.indexes()) place(*state.mutable_indexes(), index);
+  for (const control::RoutineDescriptor& routine : entry.routines())
+    place(*state.mutable_routines(), routine);
   const control::ClosedSlots& closed = entry.closed();
   if (closed.slots_size() != closed.final_counters_size())
     return corrupt_entry(entry, "field closed has lists of different lengths");
@@ -322,6 +345,7 @@ Status check_control_state(const control::ControlState& state) {
   }
   if (const std::string name = name_twice(state); !name.empty())
     return corrupt_state(state, "tables or indexes", "the name \"" + name + "\" comes twice");
+  if (Status status = check_routines(state); !status.ok()) return status;
   if (state.marks().first_slot() > state.marks().next_slot())
     return corrupt_state(state, "marks", "first_slot is behind next_slot");
   const control::ClosedSlots& closed = state.closed();

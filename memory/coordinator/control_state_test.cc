@@ -23,7 +23,7 @@ std::span<const std::byte> bytes_in(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// A small sound state: a table with an index and a hash index, and two closed slots.
+// A small sound state: a table with an index and a hash index, two routines, and two closed slots.
 control::ControlState some_state() {
   control::ControlEntry entry = first_control_entry(database_options(), 1);
   control::TableDescriptor table = testing::accounts("accounts");
@@ -44,6 +44,14 @@ control::ControlState some_state() {
   index.add_columns()->set_column(1);
   index.set_state(control::INDEX_READY);
   index.add_parts();
+  entry.set_catalog_version(9);
+  for (const std::uint32_t id : {5, 4}) {
+    control::RoutineDescriptor& routine = *entry.add_routines();
+    routine.set_id(id);
+    routine.set_name("r" + std::to_string(id));
+    routine.set_definition("create procedure");
+    routine.set_version(id);
+  }
   entry.mutable_marks()->set_next_slot(100);
   for (const std::uint32_t slot : {20, 18}) {
     entry.mutable_closed()->add_slots(slot);
@@ -127,6 +135,14 @@ TEST_CASE("states that no history gives are refused with the field's name", "[co
     *state.add_tables() = state.tables(0);
     state.mutable_tables(state.tables_size() - 1)->set_id(state.marks().next_table() - 1);
   });
+  names("field routines", [](auto& state) { state.mutable_routines(0)->clear_name(); });
+  names("field routines", [](auto& state) { state.mutable_routines()->SwapElements(0, 1); });
+  names("field routines", [](auto& state) { state.mutable_routines(1)->set_id(state.marks().next_table()); });
+  names("comes twice", [](auto& state) { state.mutable_routines(0)->set_name("r5"); });
+  names("version is 10", [](auto& state) { state.mutable_routines(0)->set_version(10); });
+  names("version is 0", [](auto& state) { state.mutable_routines(0)->clear_version(); });
+  names("id is a table's", [](auto& state) { state.mutable_routines(0)->set_id(3); });
+  names("id is an index's", [](auto& state) { state.mutable_routines(0)->set_id(2); });
   names("field closed", [](auto& state) { state.mutable_closed()->add_slots(1); });
   names("field closed", [](auto& state) { state.mutable_closed()->set_slots(0, 1U << 30); });
 }
@@ -161,6 +177,10 @@ TEST_CASE("an entry whose predecessor is missing is refused, and one that was ap
   entry.set_version(2);
   entry.add_dropped_tables(5);
   CHECK(apply_control_entry(state, entry).message().find("dropped_tables names 5") != std::string::npos);
+  entry.set_version(state.version() + 1);
+  entry.clear_dropped_tables();
+  entry.add_dropped_routines(6);
+  CHECK(apply_control_entry(state, entry).message().find("dropped_routines names 6") != std::string::npos);
 }
 
 TEST_CASE("a checkpoint may know of a later start than the entries behind it", "[control]") {

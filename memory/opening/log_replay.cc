@@ -142,16 +142,21 @@ Status LogReplay::pass_gap(control::ControlEntry& entry) {
   if (!gap_) return Status();
   keep_if(*entry.mutable_dropped_tables(), [this](std::uint32_t id) { return holds(state_.tables(), id); });
   keep_if(*entry.mutable_dropped_indexes(), [this](std::uint32_t id) { return holds(state_.indexes(), id); });
+  keep_if(*entry.mutable_dropped_routines(),
+          [this](std::uint32_t id) { return holds(state_.routines(), id); });
   return Status();
 }
 
 void LogReplay::mend_state() {
   auto& tables = *state_.mutable_tables();
   auto& indexes = *state_.mutable_indexes();
+  auto& routines = *state_.mutable_routines();
   std::uint32_t next_table = state_.marks().next_table();
   std::uint32_t next_slot = state_.marks().next_slot();
   for (const control::TableDescriptor& table : tables) next_table = std::max(next_table, table.id() + 1);
   for (const control::IndexDescriptor& index : indexes) next_table = std::max(next_table, index.id() + 1);
+  for (const control::RoutineDescriptor& routine : routines)
+    next_table = std::max(next_table, routine.id() + 1);
   for (const std::uint32_t slot : state_.closed().slots()) next_slot = std::max(next_slot, slot + 1);
   for (const auto& [slot, journal] : journals_) next_slot = std::max(next_slot, slot + 1);
   // Lost entries may have raised them, and ids been given out without a trace.
@@ -186,6 +191,11 @@ void LogReplay::mend_state() {
   keep_if(indexes, [&](const auto& index) {
     return (holds(tables, index.table()) && (!named(index) || newest.at(index.name()) == index.id())) ||
            drop("an index", index);
+  });
+  std::map<std::string, std::uint32_t> newest_routine;  // ids ascend
+  for (const control::RoutineDescriptor& routine : routines) newest_routine[routine.name()] = routine.id();
+  keep_if(routines, [&](const auto& routine) {
+    return newest_routine.at(routine.name()) == routine.id() || drop("a routine", routine);
   });
 }
 

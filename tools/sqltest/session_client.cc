@@ -37,8 +37,8 @@ class OutcomeSink final : public sql::ResultSink {
     if (completion.counts_rows)
       outcome_.tag += (completion.tag == "INSERT" ? " 0 " : " ") + std::to_string(completion.rows);
   }
-  void error(const Status& status, const sql::ErrorFields& /*fields*/) override {
-    outcome_.sqlstate = status.info().sqlstate;
+  void error(const Status& status, const sql::ErrorFields& fields) override {
+    outcome_.sqlstate = fields.sqlstate.empty() ? status.info().sqlstate : std::string_view(fields.sqlstate);
     outcome_.message = status.message();
   }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/catalog/definition_text.h"
@@ -78,13 +79,15 @@ Plan plain(std::string_view tag, Plan::Body body) {
 Result<Plan> bind_deallocate(const Json& body) {
   DeallocatePlan deallocate;
   deallocate.name = text(body, "name");
-  return plain(deallocate.name.empty() ? "DEALLOCATE ALL" : "DEALLOCATE", std::move(deallocate));
+  const std::string_view tag = deallocate.name.empty() ? "DEALLOCATE ALL" : "DEALLOCATE";
+  return plain(tag, std::move(deallocate));
 }
 
 Result<Plan> bind_discard(const Json& body) {
   const std::string_view target = text(body, "target");
   DiscardPlan discard;
   discard.all = target == "DISCARD_ALL";
+  discard.sequences = discard.all || target == "DISCARD_SEQUENCES";
   return plain(discard.all                     ? "DISCARD ALL"
                : target == "DISCARD_PLANS"     ? "DISCARD PLANS"
                : target == "DISCARD_SEQUENCES" ? "DISCARD SEQUENCES"
@@ -95,7 +98,8 @@ Result<Plan> bind_discard(const Json& body) {
 Result<Plan> bind_close(const Json& body) {
   ClosePlan close;
   close.name = text(body, "portalname");
-  return plain(close.name.empty() ? "CLOSE CURSOR ALL" : "CLOSE CURSOR", std::move(close));
+  const std::string_view tag = close.name.empty() ? "CLOSE CURSOR ALL" : "CLOSE CURSOR";
+  return plain(tag, std::move(close));
 }
 
 Result<Plan> bind_show(const Json& body) {
@@ -130,6 +134,8 @@ Result<Plan> bind_vacuum(const StatementBinder& binder, const Json& body) {
   return plain("ANALYZE", NothingPlan{"ANALYZE has nothing to do: plans do not depend on statistics"});
 }
 
+}  // namespace
+
 Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   const std::string_view kind = statement.kind;
   if (kind.empty()) return Plan();
@@ -147,6 +153,8 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "IndexStmt") return bind_create_index(binder, body);
   if (kind == "DropStmt") return bind_drop(binder, body);
   if (kind == "ReindexStmt") return bind_reindex(body);
+  if (kind == "CreateSeqStmt") return bind_create_sequence(binder, body);
+  if (kind == "AlterSeqStmt") return bind_alter_sequence(binder, body);
   if (kind == "TransactionStmt") return bind_transaction(body);
   if (kind == "VariableSetStmt") return bind_set(body);
   if (kind == "VariableShowStmt") return bind_show(body);
@@ -154,20 +162,17 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "DeallocateStmt") return bind_deallocate(body);
   if (kind == "DiscardStmt") return bind_discard(body);
   if (kind == "ClosePortalStmt") return bind_close(body);
+  if (kind == "PrepareStmt") return bind_prepare(binder, body);
+  if (kind == "ExecuteStmt") return bind_execute(binder, body);
+  if (kind == "DeclareCursorStmt") return bind_declare(binder, body);
+  if (kind == "FetchStmt") return bind_fetch(binder, body);
   if (kind == "UnlistenStmt") return plain("UNLISTEN", NothingPlan());
   if (kind == "VacuumStmt") return bind_vacuum(binder, body);
   if (kind == "CommentStmt")
     return plain("COMMENT", NothingPlan{"comments are not kept: this one has no effect"});
-  if (kind == "CreateFunctionStmt") {
-    return Status(
-        ErrorCode::feature_not_supported,
-        flag(body, "is_procedure") ? "CREATE PROCEDURE is not supported" : "CREATE FUNCTION is not supported",
-        "procedures come from libraries that the operator loads: nam-computed --procedure-library");
-  }
+  if (kind == "CreateFunctionStmt") return bind_create_routine(binder, body);
   return unsupported(statement);
 }
-
-}  // namespace
 
 Result<Plan> bind_transaction(const Json& body) {
   const std::string_view kind = text(body, "kind");
@@ -252,7 +257,9 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_ASSIGN(Plan statement, bind_body(binder, inner));
   const bool is_query = statement.as<CopyFromPlan>() == nullptr && statement.as<CopyToPlan>() == nullptr &&
                         statement.as<TruncatePlan>() == nullptr;
-  if (!statement.is_transactional() || !is_query) return unsupported("EXPLAIN of this statement");
+  const bool is_named = statement.as<ExecutePlan>() != nullptr;
+  if ((!statement.is_transactional() && !is_named) || !is_query)
+    return unsupported("EXPLAIN of this statement");
   explain.statement = std::make_unique<Plan>(std::move(statement));
   Plan plan = plain("EXPLAIN", std::move(explain));
   plan.columns = {{"QUERY PLAN", {TypeId::text}}};
@@ -289,7 +296,9 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
   std::vector<std::string> tables;
   if (statement.body == nullptr) return tables;
   const Json& body = *statement.body;
-  if (statement.kind == "ExplainStmt") return tables_named_by(node(*find(body, "query")), procedures);
+  if (statement.kind == "ExplainStmt" || statement.kind == "PrepareStmt" ||
+      statement.kind == "DeclareCursorStmt")
+    return tables_named_by(node(*find(body, "query")), procedures);
   if (const Json* relation = find(body, "relation"); relation != nullptr && statement.kind != "CreateStmt")
     tables.emplace_back(text(*relation, "relname"));
   const bool is_query = statement.kind == "SelectStmt" || statement.kind == "InsertStmt" ||
@@ -309,9 +318,20 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
   return tables;
 }
 
+std::string routine_named_by(Node statement) {
+  if (statement.kind != "CallStmt") return {};
+  const std::vector<std::string_view> name = names(list(*find(*statement.body, "funccall"), "funcname"));
+  return name.empty() ? std::string() : std::string(name.back());
+}
+
 Result<Plan> bind_statement(Node statement, const BindInput& input) {
   StatementBinder binder{input, input.parameters};
   NAMDB_SQL_ASSIGN(Plan plan, bind_body(binder, statement));
+  NAMDB_SQL_CHECK(finish_plan(binder, plan));
+  return plan;
+}
+
+Status finish_plan(StatementBinder& binder, Plan& plan) {
   for (std::size_t i = 0; i < binder.parameters.size(); ++i) {
     if (binder.parameters[i].id == TypeId::unknown) {
       return Status(ErrorCode::indeterminate_datatype,
@@ -319,8 +339,8 @@ Result<Plan> bind_statement(Node statement, const BindInput& input) {
     }
   }
   plan.parameters = std::move(binder.parameters);
-  plan.catalog_version = input.catalog_version;
-  return plan;
+  plan.catalog_version = binder.input.catalog_version;
+  return {};
 }
 
 }  // namespace namdb::sql

@@ -16,6 +16,9 @@ namespace namdb::sql {
 
 std::vector<std::string> tables_named_by(Node statement, const procedure::ProcedureRegistry& procedures);
 
+// The procedure that the statement calls; empty: none.
+std::string routine_named_by(Node statement);
+
 Result<Plan> bind_statement(Node statement, const BindInput& input);
 
 }  // namespace namdb::sql

@@ -186,6 +186,7 @@ Result<Plan> bind_copy(StatementBinder& binder, const Json& body) {
   copy.query = std::move(bound.select);
   copy.query->gives_id = binder.gives_id;
   copy.query->reads_tables = binder.reads_tables;
+  copy.query->locking_command = binder.locking_command;
   copy.columns = std::move(bound.columns);
   plan.body = std::move(copy);
   return plan;

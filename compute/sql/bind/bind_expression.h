@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compute/sql/bind/variable_scope.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/plan/plan.h"
 #include "compute/sql/syntax/error_fields.h"
@@ -76,10 +77,9 @@ class ExpressionBinder {
       : parameters_(parameters), facts_(facts), place_(place) {}
 
   // Allows subqueries. `outer`: the rows around the query whose expressions these are; null: none.
-  void set_query(StatementBinder* statement, OuterRows* outer) {
-    statement_ = statement;
-    outer_ = outer;
-  }
+  void set_query(StatementBinder* statement, OuterRows* outer);
+  // Allows the names of variables, which are parameters; null: there are none.
+  void set_variables(const VariableScope* variables) { variables_ = variables; }
   OuterRows* outer() const { return outer_; }
   void set_scope(Scope scope) { scope_ = std::move(scope); }
   const Scope& scope() const { return scope_; }
@@ -111,6 +111,9 @@ class ExpressionBinder {
   Status unify_all(std::span<ExprPtr* const> exprs, std::string_view construct, Type& type);
   // Makes text of an expression whose type is still unknown: an output column, or an operand of ||.
   Status decide_unknown(ExprPtr& expr);
+  // A subquery that gives a row of so many columns: the value of its first column. That of another one is the
+  // same expression with that `index` and type.
+  Result<ExprPtr> bind_row_subquery(const Json& body, std::size_t& columns);
   // A call of a function with these arguments.
   Result<ExprPtr> bind_function(std::string_view name, std::vector<ExprPtr> args);
 
@@ -119,11 +122,16 @@ class ExpressionBinder {
   Result<ExprPtr> bind_node(Node node);
   Result<ExprPtr> bind_constant(const Json& body);
   Result<ExprPtr> bind_column(const Json& body);
+  // Of the query, or of those around it.
+  Result<ExprPtr> bind_query_column(const Json& body);
   // Of the scope, without rows around it.
   Result<ExprPtr> bind_own_column(const Json& body);
+  // A name that a variable has.
+  Result<ExprPtr> bind_variable(const Json& body, std::uint32_t index);
   // A column that is named alone.
   Result<ExprPtr> bind_shown_column(std::string_view name);
   Result<ExprPtr> bind_parameter(const Json& body);
+  ExprPtr parameter_at(std::uint32_t index) const;
   Result<ExprPtr> bind_operator(const Json& body);
   Result<ExprPtr> bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_arithmetic(char op, std::string_view name, ExprPtr left, ExprPtr right);
@@ -178,6 +186,7 @@ class ExpressionBinder {
   Scope scope_;
   std::map<const Json*, std::uint32_t> set_calls_;
   StatementBinder* statement_ = nullptr;
+  const VariableScope* variables_ = nullptr;
   OuterRows* outer_ = nullptr;
   std::vector<Aggregate>* aggregates_ = nullptr;
   std::string_view clause_ = "this place";

@@ -28,6 +28,22 @@ class FromBinder {
     return {};
   }
 
+  // The table that UPDATE or DELETE changes, behind bind(): FROM does not see it.
+  Status bind_changed(const Json& range_var, ChangedJoin& changed) {
+    NAMDB_SQL_ASSIGN(Source source, bind_relation_source(binder_, range_var));
+    if (source.table == nullptr)
+      return Status(ErrorCode::insufficient_privilege, "table " + source.name + " can only be read");
+    NAMDB_SQL_CHECK(check_changeable(source.table->name));
+    source.to_change = true;
+    changed.table = source.table;
+    changed.name = source.name;
+    NAMDB_SQL_ASSIGN(Part whole, add_table(range_var, std::move(source), {}));
+    changed.first_column = tables_.back().first_column;
+    add_part(whole, std::move(whole_));
+    whole_ = std::move(whole);
+    return {};
+  }
+
   // The functions of the select list that give several rows: a table that has no name.
   Status bind_set_calls(const Json& targets) {
     std::vector<const Json*> calls;
@@ -323,6 +339,21 @@ Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& fil
   expressions.set_aggregates(nullptr, "WHERE");
   NAMDB_SQL_ASSIGN(filter, expressions.bind_condition(*where, "WHERE"));
   return {};
+}
+
+Result<ChangedJoin> bind_changed_join(StatementBinder& binder, ExpressionBinder& expressions,
+                                      const Json& range_var, const Json& items, const Json* where) {
+  FromBinder from(binder, expressions);
+  ChangedJoin changed;
+  NAMDB_SQL_CHECK(from.bind(items));
+  NAMDB_SQL_CHECK(from.bind_changed(range_var, changed));
+  expressions.set_scope(from.scope());
+  ExprPtr filter;
+  NAMDB_SQL_CHECK(bind_where(expressions, where, filter));
+  std::vector<ExprPtr> conditions = std::move(from.conditions());
+  std::ranges::move(take_conjuncts(std::move(filter)), std::back_inserter(conditions));
+  changed.join = order_join(std::move(from.tables()), std::move(conditions));
+  return changed;
 }
 
 Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,

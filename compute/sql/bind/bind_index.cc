@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/value/characters.h"
@@ -137,13 +138,16 @@ Result<Plan> bind_reindex(const Json& body) {
 
 Result<Plan> bind_drop(StatementBinder&, const Json& body) {
   std::string_view kind = text(body, "removeType");
+  if (kind == "OBJECT_PROCEDURE" || kind == "OBJECT_ROUTINE") return bind_drop_routine(body);
   const bool index = kind == "OBJECT_INDEX";
+  const bool sequence = kind == "OBJECT_SEQUENCE";
   NAMDB_SQL_CHECK(only(body, index ? "DROP INDEX" : "DROP TABLE",
                        {"objects", "removeType", "behavior", "missing_ok", "concurrent"}));
-  if (kind != "OBJECT_TABLE" && !index) {
+  if (kind != "OBJECT_TABLE" && !index && !sequence) {
     if (kind.starts_with("OBJECT_")) kind.remove_prefix(7);
     return unsupported("DROP " + std::string(kind));
   }
+  if (sequence && text(body, "behavior") == "DROP_CASCADE") return unsupported("DROP SEQUENCE ... CASCADE");
   // CASCADE has nothing else to drop: there are no views and no foreign keys.
   std::vector<std::string> wanted;
   for (const Json& item : list(body, "objects")) {
@@ -154,6 +158,7 @@ Result<Plan> bind_drop(StatementBinder&, const Json& body) {
   }
   Plan plan;
   const bool if_exists = flag(body, "missing_ok");
+  if (sequence) return drop_sequences(std::move(wanted), if_exists);
   if (index) {
     plan.tag = "DROP INDEX";
     plan.body = DropIndexPlan{std::move(wanted), if_exists};

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compute/procedure/registry.h"
+#include "compute/sql/bind/variable_scope.h"
 #include "compute/sql/plan/plan.h"
+#include "compute/sql/plan/routine.h"
 #include "compute/sql/syntax/error_fields.h"
 
 namespace namdb::sql {
@@ -19,10 +23,18 @@ struct BindInput {
   // the worker may replace the list of the table.
   std::map<const storage::Table*, std::vector<storage::IndexRef>> indexes;
   const procedure::ProcedureRegistry* procedures = nullptr;
+  // Those written in SQL that the statement calls.
+  std::map<std::string, std::shared_ptr<const RoutineSignature>, std::less<>> routines;
+  // Of the procedure whose statement it is; null: it is the client's. Their types are `parameters`.
+  const VariableScope* variables = nullptr;
   // The types that the client declared for $1, $2, ...; unknown where it left them open.
   std::vector<Type> parameters;
   const SessionFacts* facts = nullptr;
+  // The plan of the prepared statement that EXECUTE names, or of the portal that FETCH does; null: there is
+  // none.
+  std::shared_ptr<const Plan> named;
   std::uint64_t catalog_version = 0;
+  std::string_view text;        // of the statement
   ErrorPlace* place = nullptr;  // receives the position of an error; may be null
 };
 

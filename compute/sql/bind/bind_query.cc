@@ -33,6 +33,7 @@ Result<BoundQuery> select_from(StatementBinder& binder, const Json& body, OuterR
 }
 
 Result<BoundQuery> bind_values(StatementBinder& binder, const Json& body, OuterRows* outer) {
+  NAMDB_SQL_CHECK(check_no_locking(body, "VALUES"));
   NAMDB_SQL_CHECK(
       only(body, "VALUES",
            {"valuesLists", "sortClause", "limitOffset", "limitCount", "limitOption", "op", "withClause"}));
@@ -84,6 +85,8 @@ std::string_view name_of(SetOperation operation) {
 
 Result<BoundQuery> bind_set_operation(StatementBinder& binder, const Json& body, OuterRows* outer,
                                       UnknownColumns unknown) {
+  for (const Json* query : {&body, find(body, "larg"), find(body, "rarg")})
+    NAMDB_SQL_CHECK(check_no_locking(*query, "UNION/INTERSECT/EXCEPT"));
   NAMDB_SQL_CHECK(only(
       body, "a set operation",
       {"op", "all", "larg", "rarg", "sortClause", "limitOffset", "limitCount", "limitOption", "withClause"}));
@@ -172,7 +175,8 @@ Result<BoundQuery> bind_recursive(StatementBinder& binder, const CommonTable& na
   return select_from(binder, body, named.outer, std::move(table));
 }
 
-// Names the queries of WITH, and binds each once, so that an error in one that is not used is found, too.
+}  // namespace
+
 Status bind_with(StatementBinder& binder, const Json& clause, OuterRows* outer) {
   for (const Json& item : list(clause, "ctes")) {
     const Json& table = *node(item).body;
@@ -197,8 +201,6 @@ Status bind_with(StatementBinder& binder, const Json& clause, OuterRows* outer) 
   }
   return {};
 }
-
-}  // namespace
 
 Result<BoundQuery> bind_common_query(StatementBinder& binder, const CommonTable& table) {
   const bool is_recursive = table.recursive && names_table(*table.query, table.name);

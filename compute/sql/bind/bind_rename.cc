@@ -10,7 +10,7 @@
 namespace namdb::sql {
 namespace {
 
-constexpr std::size_t kMaxName_bytes = 63;
+constexpr std::size_t kMaxNewName_bytes = 63;
 
 Status rename_column(TableDraft& draft, std::string_view name, const std::string& other) {
   if (name == kRowIdColumn || draft.definition().find(name) == nullptr)
@@ -70,7 +70,7 @@ Result<Plan> bind_rename(StatementBinder& binder, const Json& body) {
       only(body, "RENAME",
            {"renameType", "relationType", "relation", "subname", "newname", "behavior", "missing_ok"}));
   const std::string other(text(body, "newname"));
-  if (other.size() > kMaxName_bytes)
+  if (other.size() > kMaxNewName_bytes)
     return Status(ErrorCode::limit_exceeded, "a name can have at most 63 bytes");
   Plan plan;
   plan.tag = of_index ? "ALTER INDEX" : "ALTER TABLE";

@@ -109,14 +109,14 @@ void find_row_order(SelectPlan& select, std::span<const storage::IndexRef> index
     select.order.clear();
 }
 
+}  // namespace
+
 std::vector<std::string> column_names(const Scope& scope) {
   std::vector<std::string> all;
   for (std::uint32_t i = 0; i < scope.columns.size(); ++i)
     all.push_back(scope.relation_of(i).name + "." + scope.columns[i].name);
   return all;
 }
-
-}  // namespace
 
 Result<ExprPtr> target_at(const Json& constant, const std::string& clause, const SelectPlan& select) {
   const Json* const number = find(constant, "ival");
@@ -192,10 +192,10 @@ Status bind_limits(ExpressionBinder& expressions, const Json& body, ErrorPlace* 
 
 Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, OuterRows* outer,
                                      UnknownColumns unknown) {
-  NAMDB_SQL_CHECK(
-      only(body, "SELECT",
-           {"targetList", "fromClause", "whereClause", "groupClause", "havingClause", "distinctClause",
-            "sortClause", "limitOffset", "limitCount", "limitOption", "op", "all", "withClause"}));
+  NAMDB_SQL_CHECK(only(body, "SELECT",
+                       {"targetList", "fromClause", "whereClause", "groupClause", "havingClause",
+                        "distinctClause", "sortClause", "limitOffset", "limitCount", "limitOption", "op",
+                        "all", "withClause", "lockingClause"}));
   BoundQuery query{std::make_unique<SelectPlan>(), {}};
   SelectPlan& select = *query.select;
   ErrorPlace* const place = binder.input.place;
@@ -212,6 +212,7 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
     return unsupported("a function that gives several rows, in a grouped SELECT");
   NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, query.columns));
   NAMDB_SQL_CHECK(bind_limits(expressions, body, place, select));
+  NAMDB_SQL_CHECK(bind_locking(binder, expressions, body, select));
   if (select.join != nullptr) {
     assign_slots(select, column_names(expressions.scope()));
   } else {
@@ -234,6 +235,7 @@ Result<Plan> bind_select(StatementBinder& binder, const Json& body) {
   plan.columns = std::move(query.columns);
   query.select->gives_id = binder.gives_id;
   query.select->reads_tables = binder.reads_tables;
+  query.select->locking_command = binder.locking_command;
   plan.body = std::move(*query.select);
   return plan;
 }

@@ -30,7 +30,8 @@ struct StatementBinder {
   std::size_t depth = 0;                        // of the query that is bound, in others
   std::size_t queries = 0;                      // that were bound, those of WITH once for each use
   bool reads_tables = false;
-  bool gives_id = false;  // to the transaction, in any query
+  bool gives_id = false;                  // to the transaction, in any query
+  std::string_view locking_command = {};  // SelectPlan's
 };
 
 struct BoundQuery {
@@ -44,6 +45,9 @@ enum class UnknownColumns : std::uint8_t { become_text, stay };
 // Binds a query of any form. `outer`: the rows around it that it may read; null: none.
 Result<BoundQuery> bind_query(StatementBinder& binder, const Json& body, OuterRows* outer,
                               UnknownColumns unknown);
+// Names the queries of a WITH clause, and binds each once, so that an error in one that is not used is found,
+// too. They may be named until they are taken out of binder.common_tables.
+Status bind_with(StatementBinder& binder, const Json& clause, OuterRows* outer);
 // Binds the query of WITH, where its name stands.
 Result<BoundQuery> bind_common_query(StatementBinder& binder, const CommonTable& table);
 // A SELECT that is no set operation. WITH is bound.
@@ -73,9 +77,21 @@ Result<Plan> bind_rename(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body);
 Result<Plan> bind_drop(StatementBinder& binder, const Json& body);
 Result<Plan> bind_reindex(const Json& body);
+Result<Plan> bind_create_sequence(StatementBinder& binder, const Json& body);
+Result<Plan> bind_alter_sequence(StatementBinder& binder, const Json& body);
+// The plan of DROP SEQUENCE.
+Plan drop_sequences(std::vector<std::string> names, bool if_exists);
 Result<Plan> bind_transaction(const Json& body);
 Result<Plan> bind_set(const Json& body);
 Result<Plan> bind_explain(StatementBinder& binder, const Json& body);
+Result<Plan> bind_prepare(StatementBinder& binder, const Json& body);
+Result<Plan> bind_execute(StatementBinder& binder, const Json& body);
+Result<Plan> bind_declare(StatementBinder& binder, const Json& body);
+Result<Plan> bind_fetch(StatementBinder& binder, const Json& body);
+// A statement of any kind.
+Result<Plan> bind_body(StatementBinder& binder, Node statement);
+// The plan gets the types of the parameters. indeterminate_datatype: one of them has none.
+Status finish_plan(StatementBinder& binder, Plan& plan);
 
 // Whether the SELECT is one by which psql asks the system catalogs for words to complete; empty_completion()
 // is a plan for it that returns no rows.
@@ -93,9 +109,16 @@ Status bind_returning(ExpressionBinder& expressions, const Json& body, ErrorPlac
 // values of groups, if it is grouped.
 Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select,
                    const std::vector<ResultColumn>& columns);
+// FOR UPDATE and its like, of a SELECT whose other clauses are bound.
+Status bind_locking(StatementBinder& binder, const ExpressionBinder& expressions, const Json& body,
+                    SelectPlan& select);
+// Error if a query with that construct has such a clause.
+Status check_no_locking(const Json& body, std::string_view construct);
 // ON CONFLICT of an INSERT into the table, whose name or alias in the statement is `name`.
 Status bind_conflict(StatementBinder& binder, const Json& clause, const storage::TableRef& table,
                      const std::string& name, std::unique_ptr<ConflictPlan>& out);
+// The column that a statement names to write it. undefined_column.
+Result<std::uint32_t> changed_column(const storage::Table& table, std::string_view name);
 // An assignment of UPDATE or ON CONFLICT: the column and its value. `assignments` has those before it.
 Status bind_assignment(ExpressionBinder& expressions, const storage::Table& table, const Json& target,
                        ErrorPlace* place, std::vector<Assignment>& assignments);
@@ -126,6 +149,19 @@ Status bind_where(ExpressionBinder& expressions, const Json* where, ExprPtr& fil
 // until assign_slots().
 Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
                  SelectPlan& select);
+// The rows of UPDATE ... FROM and DELETE ... USING. Leaves the scope of all their columns in `expressions`:
+// those of FROM, and behind them those of the table that is changed, which `*` gives first. In `join`, the
+// source that is that table is joined.sources[i] with `first_column`. Otherwise as bind_from().
+struct ChangedJoin {
+  storage::TableRef table;         // that is changed
+  std::string name;                // its alias or name
+  std::uint32_t first_column = 0;  // in the scope
+  std::unique_ptr<JoinPlan> join;
+};
+Result<ChangedJoin> bind_changed_join(StatementBinder& binder, ExpressionBinder& expressions,
+                                      const Json& range_var, const Json& items, const Json* where);
+// For people, as assign_slots() wants them.
+std::vector<std::string> column_names(const Scope& scope);
 // Binds the one table of UPDATE and DELETE, its alias, its condition, and the path by primary key if there is
 // one. `where` may be null.
 Result<Source> bind_source(StatementBinder& binder, ExpressionBinder& expressions, const Json& range_var,

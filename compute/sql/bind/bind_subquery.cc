@@ -9,7 +9,7 @@
 namespace namdb::sql {
 
 Result<ExprPtr> OuterRows::bind_column(const Json& body) {
-  NAMDB_SQL_ASSIGN(ExprPtr column, around->bind_column(body));
+  NAMDB_SQL_ASSIGN(ExprPtr column, around->bind_query_column(body));
   const Type type = column->type;
   auto found = std::ranges::find_if(arguments,
                                     [&column](const ExprPtr& argument) { return same(*argument, *column); });
@@ -17,6 +17,21 @@ Result<ExprPtr> OuterRows::bind_column(const Json& body) {
   value->index = static_cast<std::uint32_t>(found - arguments.begin());
   if (found == arguments.end()) arguments.push_back(std::move(column));
   return value;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_row_subquery(const Json& body, std::size_t& columns) {
+  if (statement_ == nullptr) return unsupported("a subquery in this place");
+  NAMDB_SQL_CHECK(only(body, "a subquery", {"subLinkType", "subselect"}));
+  const Node query = node(*find(body, "subselect"));
+  if (query.kind != "SelectStmt") return unsupported(query);
+  OuterRows outer{this, {}};
+  NAMDB_SQL_ASSIGN(BoundQuery bound,
+                   bind_query(*statement_, *query.body, &outer, UnknownColumns::become_text));
+  columns = bound.columns.size();
+  ExprPtr expr = make_expr(ExprKind::scalar_subquery, bound.columns[0].type);
+  for (ExprPtr& argument : outer.arguments) expr->args.push_back(std::move(argument));
+  expr->subquery = std::make_shared<Subquery>(Subquery{std::move(*bound.select)});
+  return expr;
 }
 
 Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {

@@ -4,6 +4,7 @@
 
 #include "compute/sql/bind/bind_check.h"
 #include "compute/sql/bind/bind_column.h"
+#include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
@@ -13,16 +14,9 @@
 namespace namdb::sql {
 namespace {
 
-Result<std::uint32_t> find_column(const storage::Table& table, std::string_view name) {
-  const std::optional<std::uint32_t> column = table.schema.find(name);
-  if (column) return *column;
-  return Status(ErrorCode::undefined_column,
-                "column \"" + std::string(name) + "\" of relation \"" + table.name + "\" does not exist");
-}
-
 // Adds a column to those that a statement lists.
 Status add_column(const storage::Table& table, std::string_view name, std::vector<std::uint32_t>& columns) {
-  NAMDB_SQL_ASSIGN(const std::uint32_t column, find_column(table, name));
+  NAMDB_SQL_ASSIGN(const std::uint32_t column, changed_column(table, name));
   if (std::ranges::find(columns, column) != columns.end()) {
     return Status(ErrorCode::duplicate_column,
                   "column \"" + std::string(name) + "\" specified more than once");
@@ -102,46 +96,6 @@ Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const stora
   return row;
 }
 
-}  // namespace
-
-Status bind_assignment(ExpressionBinder& expressions, const storage::Table& table, const Json& target,
-                       ErrorPlace* place, std::vector<Assignment>& assignments) {
-  NAMDB_SQL_CHECK(only(target, "UPDATE", {"name", "val"}));
-  Assignment assignment;
-  const Result<std::uint32_t> named = find_column(table, text(target, "name"));
-  if (!named.ok()) return located(place, target, named.status());
-  assignment.column = *named;
-  const layout::Column& column = table.schema.columns()[assignment.column];
-  if (table.schema.is_key_column(assignment.column)) {
-    return located(place, target,
-                   Status(ErrorCode::feature_not_supported,
-                          "UPDATE of primary key column \"" + column.name + "\" is not supported",
-                          "delete the row and insert it with the new key"));
-  }
-  if (std::ranges::count(assignments, assignment.column, &Assignment::column) != 0)
-    return Status(ErrorCode::syntax_error, "multiple assignments to same column \"" + column.name + "\"");
-  const Json& value = *find(target, "val");
-  const std::optional<SequenceDefault> filled = sequence_default_of(column);
-  if (filled && filled->always && node(value).kind != "SetToDefault") {
-    return Status(ErrorCode::generated_always,
-                  "column \"" + column.name + "\" can only be updated to DEFAULT");
-  }
-  if (node(value).kind == "SetToDefault") {
-    NAMDB_SQL_ASSIGN(assignment.value, default_of(expressions, column));
-    if (assignment.value == nullptr) assignment.value = make_constant({column_type(column).id}, Datum());
-  } else {
-    NAMDB_SQL_ASSIGN(assignment.value, expressions.bind(value));
-    if (Status status = coerce_to_column(expressions, assignment.value, column); !status.ok()) {
-      if (place != nullptr) place->note_begin(value);
-      return status;
-    }
-  }
-  assignments.push_back(std::move(assignment));
-  return {};
-}
-
-namespace {
-
 // The rows of INSERT come from a query: a SELECT, or VALUES with a query's clauses.
 bool is_query(const Json& body) {
   const auto has = [&body](const char* clause) { return find(body, clause) != nullptr; };
@@ -182,12 +136,14 @@ Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expression
 }  // namespace
 
 Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
-  NAMDB_SQL_CHECK(only(body, "INSERT",
-                       {"relation", "cols", "selectStmt", "override", "onConflictClause", "returningList"}));
+  NAMDB_SQL_CHECK(only(
+      body, "INSERT",
+      {"relation", "cols", "selectStmt", "override", "onConflictClause", "returningList", "withClause"}));
   const std::string_view override_kind = text(body, "override");
   const bool overriding = override_kind == "OVERRIDING_SYSTEM_VALUE";
   if (!overriding && override_kind != "OVERRIDING_NOT_SET") return unsupported("OVERRIDING USER VALUE");
   ErrorPlace* const place = binder.input.place;
+  if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
   InsertPlan insert;
   NAMDB_SQL_ASSIGN(insert.table, bind_changed_table(binder, *find(body, "relation")));
   std::string name = insert.table->name;
@@ -259,49 +215,6 @@ Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPl
   return {};
 }
 
-Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
-  NAMDB_SQL_CHECK(only(body, "UPDATE", {"relation", "targetList", "whereClause", "returningList"}));
-  ErrorPlace* const place = binder.input.place;
-  UpdatePlan update;
-  ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
-  expressions.set_query(&binder, nullptr);
-  NAMDB_SQL_ASSIGN(update.source,
-                   bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
-  find_index_path(update.source, indexes_of(binder.input, update.source), {});
-  if (update.source.table == nullptr)
-    return Status(ErrorCode::insufficient_privilege, "table " + update.source.name + " can only be read");
-  NAMDB_SQL_CHECK(check_changeable(update.source.table->name));
-  expressions.set_aggregates(nullptr, "UPDATE");
-  for (const Json& item : list(body, "targetList")) {
-    NAMDB_SQL_CHECK(
-        bind_assignment(expressions, *update.source.table, *node(item).body, place, update.assignments));
-  }
-  NAMDB_SQL_ASSIGN(update.checks, bind_checks_of(binder, *update.source.table));
-  Plan plan;
-  plan.tag = "UPDATE";
-  NAMDB_SQL_CHECK(bind_returning(expressions, body, place, update.returning, plan.columns));
-  plan.body = std::move(update);
-  return plan;
-}
-
-Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
-  NAMDB_SQL_CHECK(only(body, "DELETE", {"relation", "whereClause", "returningList"}));
-  DeletePlan deletion;
-  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
-  expressions.set_query(&binder, nullptr);
-  NAMDB_SQL_ASSIGN(deletion.source,
-                   bind_source(binder, expressions, *find(body, "relation"), find(body, "whereClause")));
-  find_index_path(deletion.source, indexes_of(binder.input, deletion.source), {});
-  if (deletion.source.table == nullptr)
-    return Status(ErrorCode::insufficient_privilege, "table " + deletion.source.name + " can only be read");
-  NAMDB_SQL_CHECK(check_changeable(deletion.source.table->name));
-  Plan plan;
-  plan.tag = "DELETE";
-  NAMDB_SQL_CHECK(bind_returning(expressions, body, binder.input.place, deletion.returning, plan.columns));
-  plan.body = std::move(deletion);
-  return plan;
-}
-
 Result<Plan> bind_truncate(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "TRUNCATE", {"relations", "restart_seqs", "behavior"}));
   TruncatePlan truncate;
@@ -324,7 +237,10 @@ Result<Plan> bind_call(StatementBinder& binder, const Json& body) {
   if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "public"))
     return unsupported("a procedure of another schema");
   const std::string_view name = parts.back();
+  const auto routine = binder.input.routines.find(name);
+  if (routine != binder.input.routines.end()) return bind_routine_call(binder, call, routine->second);
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_variables(binder.input.variables);
   expressions.set_aggregates(nullptr, "CALL arguments");
   CallPlan plan_body;
   for (const Json& argument : list(call, "args")) {

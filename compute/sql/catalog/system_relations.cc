@@ -215,7 +215,7 @@ constexpr std::array kRows = std::to_array<Row>({
      "schemaname:name tablename:name policyname:name permissive:text roles:_name cmd:text qual:text "
      "with_check:text"},
     {12095, "pg_catalog", "pg_prepared_statements", 'v',
-     "name:text statement:text prepare_time:timestamptz parameter_types:_oid from_sql:bool "
+     "name:text statement:text prepare_time:timestamptz parameter_types:_text from_sql:bool "
      "generic_plans:int8 custom_plans:int8"},
     {12090, "pg_catalog", "pg_prepared_xacts", 'v',
      "transaction:int8 gid:text prepared:timestamptz owner:name database:name"},

@@ -116,7 +116,7 @@ reactor::Task<Status> JoinFeed::find_by_key(Run& run, Level* level) {
     run.next_row();
     if (!status.ok()) co_return status;
     for (std::size_t key = 0; key < keys.size(); ++key)
-      level->found[i].push_back(run.transaction->read(level->joined.source.table, keys[key]));
+      level->found[i].push_back(request_row(run, level->joined.source, keys[key]));
     asked += keys.size();
   }
   Status status = count_looked_up(asked);
@@ -148,8 +148,9 @@ reactor::Task<Status> JoinFeed::find_by_index(Run& run, Level* level) {
     std::ranges::move(own, std::back_inserter(ranges));
   }
   std::vector<std::vector<txn::RowId>> rows;
+  const txn::RowUse use = level->joined.source.to_change ? txn::RowUse::may_change : txn::RowUse::only_read;
   Status status = co_await run.transaction->find_each(level->joined.source.table, path.index,
-                                                      std::move(ranges), txn::RowUse::only_read, rows);
+                                                      std::move(ranges), use, rows);
   if (!status.ok()) co_return status;
   std::size_t found = 0;
   for (std::size_t range = 0; range < rows.size(); ++range) {

@@ -1,12 +1,13 @@
-// Prepared statements, and portals: statements with their parameters, ready to run or suspended.
+// Prepared statements, and portals: statements with their parameters, ready to run or suspended. A cursor is
+// a portal that DECLARE has made; FETCH and the protocol's Execute read both.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "compute/sql/execute/kept_rows.h"
 #include "compute/sql/execute/result_sink.h"
 #include "compute/sql/execute/select_cursor.h"
 #include "compute/sql/plan/plan.h"
@@ -16,6 +17,9 @@ namespace namdb::sql {
 
 struct PreparedStatement {
   std::string text;
+  bool within = false;  // the statement is the one that the text's command is about: PREPARE, DECLARE
+  std::int64_t prepared_us = 0;    // when
+  std::uint64_t runs = 0;          // begun
   std::vector<Type> declared;      // parameter types that the client gave
   std::vector<Oid> declared_oids;  // the same types, by the OIDs that the client sent
   std::shared_ptr<const Plan> plan;
@@ -29,43 +33,35 @@ struct PreparedStatement {
   }
 };
 
-// Keeps the rows of a statement that cannot be suspended, when its portal is executed with a row limit.
-class RowBuffer final : public ResultSink {
- public:
-  // Passes messages on to `outer`.
-  explicit RowBuffer(ResultSink& outer) : outer_(outer) {}
+// The state of a portal as a cursor.
+struct CursorState {
+  bool declared = false;
+  bool binary = false;
+  bool scrolls = false;      // it keeps all rows that it reads
+  bool only_forward = true;  // it may not even give the row again on which it stands
+  bool holds = false;        // WITH HOLD
+  bool held = false;         // its transaction has ended: all of its rows are kept
+  std::int64_t declared_us = 0;
 
-  void begin_rows(std::span<const ResultColumn> columns, const absl::TimeZone&) override {
-    columns_ = columns;
-  }
-  void add_row(std::span<const Datum> values) override;
-  void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
-    outer_.notice(severity, sqlstate, message);
-  }
-  void setting_changed(std::string_view name, std::string_view value) override {
-    outer_.setting_changed(name, value);
-  }
-  bool congested() const override { return false; }
-  reactor::Task<Status> relieve() override { co_return Status(); }
-  std::uint64_t position() const override { return rows_.size(); }
-  bool rewind(std::uint64_t position) override {
-    rows_.resize(position);
-    return true;
-  }
-  void complete(const Completion&) override {}
-  void error(const Status&, const ErrorFields&) override {}
+  // Where it stands: before the first row, on a row, or behind the last one.
+  bool at_start = true;
+  bool at_end = false;
+  std::uint64_t position = 0;  // rows that it has passed, with the one on which it stands
 
-  std::deque<std::vector<Datum>>& rows() { return rows_; }
+  // The rows that are kept: the first one is that behind `kept_from` others. Null: none.
+  std::unique_ptr<KeptRows> kept;
+  std::uint64_t kept_from = 0;
+  bool source_done = false;  // no row comes but those that are kept
+  Status end;                // the error behind the last of them
+  Completion completion;     // of a statement all of whose rows were kept when it ran
 
- private:
-  ResultSink& outer_;
-  std::span<const ResultColumn> columns_;
-  std::deque<std::vector<Datum>> rows_;
-  Arena arena_;
+  // Its position counts: it was declared, or FETCH or a write has read from it.
+  bool in_use() const { return declared || kept != nullptr || position != 0 || at_end; }
 };
 
 struct Portal {
   bool valid = false;
+  std::uint64_t number = 0;  // among the session's, in the order in which they were made
   std::shared_ptr<PreparedStatement> prepared;
   std::shared_ptr<const Plan> plan;  // the plan whose parameter types `parameters` has
   std::string storage;               // what the parameters' strings borrow from
@@ -78,22 +74,28 @@ struct Portal {
   // State of a suspended execution.
   std::unique_ptr<SelectCursor> cursor;
   StatementState state;  // of the execution
-  std::unique_ptr<RowBuffer> buffered;
-  Completion buffered_completion;
-  bool finished = false;
+  CursorState as_cursor;
+  bool finished = false;  // it has run to its end, and gives no rows
+  bool failed = false;
 
   void reset() {
     valid = false;
     cursor.reset();
     state.clear();
-    buffered.reset();
-    finished = false;
+    as_cursor = {};
+    finished = failed = false;
     prepared.reset();
     plan.reset();
     arrays.reset();
     if (memory.bytes() == 0) return;
     storage = std::string();
     memory.release();
+  }
+  // It cannot be used any more. Its plan stays, for it may be running.
+  void end() {
+    valid = false;
+    cursor.reset();
+    as_cursor.kept.reset();
   }
 };
 

@@ -37,6 +37,9 @@ class ResultSink {
   // Called once before the rows of an execution, if the statement returns rows. `zone` is the session's, in
   // which timestamptz is shown as text.
   virtual void begin_rows(std::span<const ResultColumn> columns, const absl::TimeZone& zone) = 0;
+  // The rows of the executions that begin now are to be in binary form, or again as the client asked for:
+  // those of a BINARY cursor, by the simple protocol.
+  virtual void show_binary(bool /*on*/) {}
   // `values` has one for each column; valid during the call.
   virtual void add_row(std::span<const Datum> values) = 0;
   // `severity`: "NOTICE" or "WARNING".

@@ -65,6 +65,8 @@ inline constexpr std::uint32_t kBatchesPerYield = 32;
 // So many rows are read by key in one fetch.
 inline constexpr std::size_t kFetchRows = 256;
 
+struct CompiledRoutine;
+
 // The parts of expressions that wait for others: functions (compute/sql/expression/function.h), and
 // subqueries.
 class WaitingFunctions {
@@ -84,6 +86,12 @@ class WaitingFunctions {
   virtual reactor::Task<Result<Datum>> setting_function(std::string_view name,
                                                         std::span<const Datum> arguments,
                                                         ResultSink* sink) = 0;
+  // The routine, compiled for the catalog as this worker knows it.
+  virtual reactor::Task<Result<std::shared_ptr<const CompiledRoutine>>> compiled_routine(
+      std::shared_ptr<const RoutineSignature> signature) = 0;
+  // A message of RAISE. `sqlstate`: empty: that of its severity.
+  virtual void show_message(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
+                            std::string_view message) = 0;
 };
 
 // Buffers that all CALLs of a session reuse.
@@ -111,6 +119,7 @@ struct Run {
   std::unique_ptr<Query> (*start_query)(const SelectPlan&);  // of a query within the statement
   std::span<const Datum> outer = {};                         // in a subquery: of the rows around it
   std::uint64_t affected = 0;                                // rows returned or changed
+  std::size_t routine_depth = 0;                             // of routines that call each other
 
   // Called when the work is paused or due: lets other sessions run, or calls the function for which an
   // expression waits. Its error (the function's, a cancel request, a timeout, a client that is gone) ends the
@@ -140,9 +149,10 @@ struct Run {
 
   // The run of a query within the statement, whose rows go to `rows`.
   Run nested(ResultSink& rows, Arena& own_arena, Work& own_work, std::span<const Datum> own_outer) const {
-    return Run{engine,    transaction, parameters,   facts,    statistics,    interrupt,
-               own_arena, own_work,    call_scratch, rows,     client_memory, error,
-               waiting,   state,       start_query,  own_outer};
+    Run run{engine,       transaction, parameters,    facts, statistics, interrupt, own_arena,   own_work,
+            call_scratch, rows,        client_memory, error, waiting,    state,     start_query, own_outer};
+    run.routine_depth = routine_depth;
+    return run;
   }
 
   // Reads the catalog for the statement, unless it is there.

@@ -22,6 +22,14 @@ Status keep(Run& run, const Expr& expr, const GatheredRows& portion, GatheredMem
             SubqueryRows& rows) {
   rows.rows += portion.size();
   if (expr.kind == ExprKind::exists) return {};
+  for (std::size_t i = 0; i < portion.size() && expr.kind == ExprKind::scalar_subquery; ++i) {
+    for (const Datum& value : portion[i]) {
+      const std::size_t bytes = sizeof(Datum) + (value.null ? 0 : value.text.size());
+      if (Status status = memory.add(run.client_memory, bytes); !status.ok()) return status;
+      rows.values.push_back(rows.arena.keep(value));
+    }
+  }
+  if (expr.kind == ExprKind::scalar_subquery) return {};
   for (std::size_t i = 0; i < portion.size(); ++i) {
     const Datum& value = portion[i][0];
     rows.has_null = rows.has_null || value.null;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "compute/sql/execute/changed_rows.h"
 #include "compute/sql/execute/inserted_rows.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/execute/run_conflict.h"
@@ -15,7 +16,6 @@
 namespace namdb::sql {
 namespace {
 
-constexpr std::size_t kMaxChangedRows = 1 << 20;  // of one statement
 constexpr std::size_t kFewKeys_bytes = 64 << 10;  // up to which they are not counted
 
 Status matches(const Run& run, const Source& source, const layout::RowView& row, bool& out) {
@@ -31,13 +31,9 @@ Status matches(const Run& run, const Source& source, const layout::RowView& row,
 Status add_selected(const Run& run, const Source& source, const layout::Row& row, Keys& keys) {
   bool selected = false;
   if (Status status = matches(run, source, row.view(), selected); !status.ok() || !selected) return status;
-  if (keys.size() >= kMaxChangedRows) {
-    return Status(ErrorCode::limit_exceeded,
-                  "one statement can change at most " + std::to_string(kMaxChangedRows) + " rows",
-                  "change them in parts");
-  }
-  keys.add(row.key());
-  return {};
+  Status status = check_changed_rows(keys.size());
+  if (status.ok()) keys.add(row.key());
+  return status;
 }
 
 // Finds all keys before it changes the first row: the statement does not read its own changes.
@@ -87,9 +83,32 @@ enum class Step : std::uint8_t { select, old_values, change, new_values, give, d
 // The steps that change a row, for UPDATE and DELETE.
 struct RowChange {
   const Source& source;
-  const UpdatePlan* update;  // null: a DELETE
+  const ChangedRowsPlan* joined;  // null: there is one table
+  const UpdatePlan* update;       // null: a DELETE
   Returning returning;
+  std::span<const Datum> others = {};  // what was joined with the row
+  std::vector<Datum> values = {};      // of the joined row
 };
+
+// Lets expressions read the row, and what was joined with it.
+EvalContext context_of(const Run& run, RowChange& change, const layout::RowView& row) {
+  EvalContext context = run.context();
+  context.row = &row;
+  if (change.joined == nullptr) return context;
+  const auto columns = static_cast<std::uint32_t>(change.source.table->schema.columns().size());
+  change.values.assign(columns, Datum());
+  for (std::uint32_t column = 0; column < columns; ++column)
+    read_column(row, column, run.arena, change.values[column]);
+  change.values.insert(change.values.end(), change.others.begin(), change.others.end());
+  context.row = nullptr;
+  context.values = change.values;
+  return context;
+}
+
+Status evaluate_returning(const Run& run, RowChange& change, txn::RowId id) {
+  const layout::RowView row = run.transaction->row(id);
+  return change.returning.evaluate(run, context_of(run, change, row));
+}
 
 Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
   txn::Transaction& transaction = *run.transaction;
@@ -103,8 +122,7 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
     }
     case Step::old_values: {
       Status status;
-      if (change.update == nullptr && change.returning.wanted())
-        status = change.returning.evaluate(run, transaction.row(id));
+      if (change.update == nullptr && change.returning.wanted()) status = evaluate_returning(run, change, id);
       if (status.ok()) step = Step::change;
       return status;
     }
@@ -114,10 +132,8 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
         transaction.erase(id);
       } else {
         const layout::RowView row = transaction.row(id);
-        EvalContext context = run.context();
-        context.row = &row;
         status = assign_row(run, *change.source.table, change.update->assignments, change.update->checks,
-                            context, id);
+                            context_of(run, change, row), id);
       }
       run.work.charge(Work::kWrittenRow_units);
       if (status.ok()) ++run.affected;
@@ -126,7 +142,7 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
     }
     case Step::new_values: {
       Status status;
-      if (change.update != nullptr) status = change.returning.evaluate(run, transaction.row(id));
+      if (change.update != nullptr) status = evaluate_returning(run, change, id);
       if (status.ok()) step = Step::give;
       return status;
     }
@@ -144,7 +160,14 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
   Keys keys;
   MemoryShare memory(run.client_memory);
   const Source& source = change->source;
-  Status status = co_await collect_keys(run, source, keys, memory);
+  std::optional<ChangedRows> joined;
+  Status status;
+  if (change->joined == nullptr) {
+    status = co_await collect_keys(run, source, keys, memory);
+  } else {
+    joined.emplace(*change->joined, *source.table);
+    status = co_await joined->read(run, keys);
+  }
   if (!status.ok()) co_return status;
   const std::size_t count = keys.size();
   std::vector<txn::RowId> rows;
@@ -159,9 +182,10 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
     if (!status.ok()) co_return status;
     run.work.charge(rows.size() * Work::kReadRow_units);
     if (++batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
-    for (const txn::RowId row : rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (joined) change->others = joined->others(begin + i);
       for (Step step = Step::select; step != Step::done;) {
-        status = take_step(run, *change, row, step);
+        status = take_step(run, *change, rows[i], step);
         const bool paused = run.work.paused();
         if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
         if (!status.ok()) co_return status;
@@ -209,12 +233,12 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
 }
 
 reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan) {
-  RowChange change{plan.source, &plan, Returning(plan.returning)};
+  RowChange change{plan.source, plan.joined.get(), &plan, Returning(plan.returning)};
   co_return co_await change_rows(run, &change);
 }
 
 reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan) {
-  RowChange change{plan.source, nullptr, Returning(plan.returning)};
+  RowChange change{plan.source, plan.joined.get(), nullptr, Returning(plan.returning)};
   co_return co_await change_rows(run, &change);
 }
 

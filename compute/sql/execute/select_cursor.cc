@@ -39,6 +39,7 @@ SelectCursor::SelectCursor(const SelectPlan& plan)
       distinct_memory_("DISTINCT can keep", "a WHERE that selects fewer rows takes less"),
       sorted_memory_("ORDER BY can sort", "an index on the columns gives the order without sorting") {
   if (plan.grouped) groups_ = std::make_unique<Groups>(plan);
+  if (!plan.locks.empty()) locked_ = std::make_unique<LockedRows>(plan);
   if (plan.join != nullptr) {
     feed_ = std::make_unique<JoinFeed>(*plan.join);
   } else {
@@ -248,6 +249,29 @@ Status SelectCursor::step(Run& run, bool& emitted) {
 }
 
 reactor::Task<Status> SelectCursor::fetch(Run& run, std::uint64_t max_rows) {
+  return locked_ == nullptr ? fetch_rows(run, max_rows) : fetch_locked(run, max_rows);
+}
+
+reactor::Task<Status> SelectCursor::fetch_locked(Run& run, std::uint64_t max_rows) {
+  std::uint64_t given = 0;
+  while (!done_ && (max_rows == 0 || given < max_rows)) {
+    Run portion = locked_->begin_portion(run);
+    const std::uint64_t wanted = max_rows == 0 ? kPortionRows : std::min(kPortionRows, max_rows - given);
+    Status status = co_await fetch_rows(portion, wanted);
+    if (status.ok()) status = co_await locked_->lock(run);
+    for (std::size_t row = 0; row < locked_->size() && status.ok(); ++row) {
+      if (!locked_->is_there(row)) continue;
+      run.sink.add_row((*locked_)[row]);
+      ++given;
+    }
+    if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
+    if (!status.ok()) co_return status;
+  }
+  run.affected += given;
+  co_return Status();
+}
+
+reactor::Task<Status> SelectCursor::fetch_rows(Run& run, std::uint64_t max_rows) {
   std::uint64_t given = 0;
   while (!done_ && (max_rows == 0 || given < max_rows)) {
     Status status;

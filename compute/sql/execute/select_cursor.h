@@ -11,6 +11,7 @@
 
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/groups.h"
+#include "compute/sql/execute/locked_rows.h"
 #include "compute/sql/execute/query.h"
 #include "compute/sql/execute/row_feed.h"
 #include "compute/sql/execute/run.h"
@@ -33,6 +34,9 @@ class SelectCursor final : public Query {
   // are freed in a few steps.
   using SortedRow = const Datum*;
 
+  reactor::Task<Status> fetch_rows(Run& run, std::uint64_t max_rows);
+  // With FOR UPDATE.
+  reactor::Task<Status> fetch_locked(Run& run, std::uint64_t max_rows);
   Status start(Run& run);
   // Handles the next row or group, or the end of them. When the work is paused it is called again.
   Status step(Run& run, bool& emitted);
@@ -78,6 +82,7 @@ class SelectCursor final : public Query {
   Arena sorted_arena_;
   bool is_sorted_ = false;
   std::size_t sorted_position_ = 0;
+  std::unique_ptr<LockedRows> locked_;  // null: the plan locks none
 };
 
 // Run::start_query.

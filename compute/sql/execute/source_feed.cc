@@ -32,8 +32,7 @@ reactor::Task<Status> SourceFeed::load_by_key(Run& run) {
   }
   key_rows_.clear();
   const std::size_t end = std::min(keys_.size(), key_position_ + kFetchRows);
-  while (key_position_ < end)
-    key_rows_.push_back(run.transaction->read(source_.table, keys_[key_position_++]));
+  while (key_position_ < end) key_rows_.push_back(request_row(run, source_, keys_[key_position_++]));
   exhausted_ = key_position_ >= keys_.size();
   if (key_rows_.empty()) co_return Status();
   run.work.charge(key_rows_.size() * Work::kReadRow_units);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "common/layout/key.h"
 #include "compute/sql/execute/column_values.h"
 #include "compute/sql/value/characters.h"
 
@@ -41,6 +40,16 @@ bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type
 }
 
 }  // namespace
+
+layout::Key key_of(const layout::Schema& schema, std::span<const Datum> values) {
+  layout::Key key(schema);
+  for (std::size_t i = 0; i < schema.key().size(); ++i) {
+    const layout::Column& column = schema.columns()[schema.key()[i]];
+    const bool fits = add_to_key(key, column, column_type(column), values[i]);
+    NAMDB_CHECK(fits);
+  }
+  return key;
+}
 
 reactor::Task<Status> evaluate_keys(Run& run, const Source& source, std::span<const Datum> outer,
                                     Keys& keys) {

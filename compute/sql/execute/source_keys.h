@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "common/layout/key.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/plan/plan.h"
@@ -22,6 +23,15 @@ struct Keys {
   }
   void add(std::span<const std::byte> key) { bytes.insert(bytes.end(), key.begin(), key.end()); }
 };
+
+// The key that has these values of its columns, in key order: they were read of a row.
+layout::Key key_of(const layout::Schema& schema, std::span<const Datum> values);
+
+// Requests the source's row with that key.
+inline txn::RowId request_row(const Run& run, const Source& source, std::span<const std::byte> key) {
+  return source.to_change ? run.transaction->get(source.table, key)
+                          : run.transaction->read(source.table, key);
+}
 
 // The keys, without repetitions. In a join the expressions read the columns of `outer`, the row of the tables
 // before. A value that no stored row can have (a NULL, a number that the column cannot

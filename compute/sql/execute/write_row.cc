@@ -81,9 +81,7 @@ Status assign_row(Run& run, const storage::Table& table, const std::vector<Assig
   return store(run.transaction->update(id));
 }
 
-Status Returning::evaluate(const Run& run, const layout::RowView& row) {
-  EvalContext context = run.context();
-  context.row = &row;
+Status Returning::evaluate(const Run& run, const EvalContext& context) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (Status status = sql::evaluate(*targets_[i], context, values_[i]); !status.ok()) return status;
     if (!values_[i].null) run.work.charge_bytes(values_[i].text.size());
@@ -92,7 +90,12 @@ Status Returning::evaluate(const Run& run, const layout::RowView& row) {
 }
 
 reactor::Task<Status> Returning::give_row(Run* run, txn::RowId row) {
-  const auto evaluate_row = [&] { return evaluate(*run, run->transaction->row(row)); };
+  const auto evaluate_row = [&] {
+    const layout::RowView view = run->transaction->row(row);
+    EvalContext context = run->context();
+    context.row = &view;
+    return evaluate(*run, context);
+  };
   Status status = evaluate_row();
   if (run->work.paused()) status = co_await run->resume(evaluate_row);
   if (!status.ok()) co_return status;

@@ -38,8 +38,8 @@ class Returning {
   explicit Returning(const std::vector<ExprPtr>& targets) : targets_(targets), values_(targets.size()) {}
 
   bool wanted() const { return !targets_.empty(); }
-  // Evaluates the columns, which last until the run's next row.
-  Status evaluate(const Run& run, const layout::RowView& row);
+  // Evaluates the columns in the context of the row; they last until the run's next row.
+  Status evaluate(const Run& run, const EvalContext& context);
   // Gives the row that was evaluated last to the client.
   void give(Run& run) const { run.sink.add_row(values_); }
   // Both, of a row as the transaction has it now; others have their turns.

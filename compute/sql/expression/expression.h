@@ -21,6 +21,7 @@
 namespace namdb::sql {
 
 class SessionDirectory;
+class SessionObjects;
 struct StatementState;
 struct Subquery;  // of the plan
 
@@ -38,6 +39,7 @@ struct SessionFacts {
   const WallClock* wall_clock_us = nullptr;   // the present; null: 0
   SessionDirectory* sessions = nullptr;       // of the compute server; may be null
   const absl::TimeZone* time_zone = nullptr;  // as it is set now; null: UTC
+  const SessionObjects* objects = nullptr;    // of the session; null: none are known
 
   absl::TimeZone zone() const { return time_zone == nullptr ? absl::UTCTimeZone() : *time_zone; }
   TimeContext time() const { return {now_us, zone()}; }
@@ -101,7 +103,7 @@ enum class ExprKind : std::uint8_t {
   all_of_array,
   // subquery; the arguments are the values of the rows around it that it reads
   exists,
-  scalar_subquery,
+  scalar_subquery,  // index: of its column
   any_of_subquery,  // args[0] op ANY (subquery)
   all_of_subquery,
   array_subquery,  // ARRAY (subquery)

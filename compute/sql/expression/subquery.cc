@@ -54,7 +54,7 @@ Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRow
         return Status(ErrorCode::cardinality_violation,
                       "more than one row returned by a subquery used as an expression");
       }
-      out = rows.rows == 0 ? Datum() : rows.values[0];
+      out = rows.rows == 0 ? Datum() : rows.values[subquery.index];
       return {};
     case ExprKind::array_subquery: {
       ArrayWriter writer(subquery.type.id);

@@ -21,7 +21,7 @@ namespace namdb::sql {
 // The rows of a subquery's run, as far as its kind needs them.
 struct SubqueryRows {
   std::size_t rows = 0;
-  std::vector<Datum> values;  // of its one column; strings lie in the arena
+  std::vector<Datum> values;  // row by row, of its one column or, of a scalar, all; strings lie in the arena
   bool has_null = false;
   absl::flat_hash_set<std::string> equal;  // of a comparison for equality: the values that are not NULL
   Arena arena;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "compute/sql/expression/expression_text.h"
+#include "compute/sql/plan/routine.h"
 #include "compute/sql/system/virtual_table.h"
 #include "compute/sql/value/value_format.h"
 
@@ -143,6 +144,7 @@ void add_select(std::vector<std::string>& lines, const SelectPlan& select, std::
     indent += indent.empty() ? "  " : "      ";
   };
   if (select.limit != nullptr || select.offset != nullptr) wrap("Limit");
+  if (!select.locks.empty()) wrap("Lock Rows");
   if (!select.order.empty()) wrap("Sort in memory");
   if (select.distinct) wrap("Distinct in memory");
   if (select.grouped) wrap(select.groups.empty() ? "Aggregate" : "Group in memory");
@@ -152,6 +154,11 @@ void add_select(std::vector<std::string>& lines, const SelectPlan& select, std::
   } else {
     add_source(lines, select.source, indent.empty() ? "" : indent + "->  ");
   }
+}
+
+void add_changed(std::vector<std::string>& lines, const Source& source, const ChangedRowsPlan* joined) {
+  if (joined != nullptr) return add_select(lines, joined->query, "  ");
+  add_source(lines, source, "  ->  ");
 }
 
 }  // namespace
@@ -171,13 +178,15 @@ std::vector<std::string> explain_plan(const Plan& plan) {
     }
   } else if (const auto* update = plan.as<UpdatePlan>()) {
     lines.push_back("Update on " + update->source.table->name);
-    add_source(lines, update->source, "  ->  ");
+    add_changed(lines, update->source, update->joined.get());
   } else if (const auto* deletion = plan.as<DeletePlan>()) {
     lines.push_back("Delete on " + deletion->source.table->name);
-    add_source(lines, deletion->source, "  ->  ");
+    add_changed(lines, deletion->source, deletion->joined.get());
   } else if (const auto* call = plan.as<CallPlan>()) {
     lines.push_back("Call of " + call->definition->name);
     for (const storage::TableRef& table : call->tables) lines.push_back("  Table " + table->name);
+  } else if (const auto* routine = plan.as<CallRoutinePlan>()) {
+    lines.push_back("Call of " + routine->signature->name);
   }
   return lines;
 }

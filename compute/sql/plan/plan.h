@@ -13,6 +13,7 @@
 
 #include "common/layout/schema.h"
 #include "compute/api/engine.h"
+#include "compute/api/sequence_change.h"
 #include "compute/api/table.h"
 #include "compute/procedure/registry.h"
 #include "compute/sql/copy/copy_options.h"
@@ -95,6 +96,9 @@ struct Source {
   std::unique_ptr<SetFunction> function;
   std::shared_ptr<const WorkingTable> working;
   std::string name;  // the alias or the table's name
+  // Rows that are read by key, or by index in a join, are locked then if the protocol locks rows: the
+  // statement may change them.
+  bool to_change = false;
   // For each key column, in key order, the values that it may have: one, or several for one of the columns.
   // Each key has at most one row. Empty: a scan.
   std::vector<std::vector<ExprPtr>> key;
@@ -176,6 +180,13 @@ struct Aggregate {
   }
 };
 
+// The rows of a table that FOR UPDATE locks. The values of the primary key's columns are the targets from
+// that one on.
+struct RowLock {
+  storage::TableRef table;
+  std::uint32_t first_target = 0;
+};
+
 struct SelectPlan {
   Source source;
   std::unique_ptr<JoinPlan> join;  // null: the rows are the source's. Otherwise there is no source
@@ -188,12 +199,15 @@ struct SelectPlan {
   bool first_value_decides = false;
   ExprPtr having;  // null: every group
   std::vector<ExprPtr> targets;
+  std::vector<RowLock> locks;    // their targets are no output columns, and stand behind those
   bool distinct = false;         // equal rows are given once
   std::vector<OrderItem> order;  // empty when the rows come in the wanted order
   ExprPtr limit;                 // bigint; null: none
   ExprPtr offset;                // bigint; null: none
   bool gives_id = false;         // to its transaction, by namdb_txid()
   bool reads_tables = false;     // it, or a subquery of it
+  // The command's name, such as SELECT FOR UPDATE, if it or a subquery of it locks rows; otherwise empty.
+  std::string_view locking_command = {};
 
   // Without rows of a table, it may do without.
   bool needs_transaction() const { return reads_tables || gives_id; }
@@ -248,6 +262,13 @@ struct CheckCondition {
   ExprPtr condition;
 };
 
+// UPDATE ... FROM and DELETE ... USING: the joined rows. The query's targets are the columns of the changed
+// table's primary key, and behind them the columns of other tables that the statement's other expressions
+// read. These name the changed table's columns by their positions, and the others behind them.
+struct ChangedRowsPlan {
+  SelectPlan query;
+};
+
 // Of writes, `returning` has the output columns, which read the row as it is then; a deleted row as it was.
 struct InsertPlan {
   storage::TableRef table;
@@ -260,8 +281,10 @@ struct InsertPlan {
   std::vector<ExprPtr> returning;
 };
 
+// With `joined` the source is the table only: the rows are those of the join.
 struct UpdatePlan {
   Source source;
+  std::unique_ptr<ChangedRowsPlan> joined;  // null: there is one table
   std::vector<Assignment> assignments;
   std::vector<CheckCondition> checks;
   std::vector<ExprPtr> returning;
@@ -269,6 +292,7 @@ struct UpdatePlan {
 
 struct DeletePlan {
   Source source;
+  std::unique_ptr<ChangedRowsPlan> joined;  // likewise
   std::vector<ExprPtr> returning;
 };
 
@@ -298,6 +322,30 @@ struct CallPlan {
   std::shared_ptr<const procedure::Definition> definition;
   std::vector<storage::TableRef> tables;  // those of the definition
   std::vector<ExprPtr> arguments;         // converted to the declared types
+};
+
+struct RoutineSignature;
+
+// CALL of a procedure that is written in SQL. Its body is compiled when it runs.
+struct CallRoutinePlan {
+  std::shared_ptr<const RoutineSignature> signature;
+  std::vector<ExprPtr> arguments;  // of each parameter, converted to its type; null: it gets NULL
+};
+
+// CREATE PROCEDURE.
+struct CreateRoutinePlan {
+  txn::RoutineDefinition definition;
+  std::shared_ptr<const RoutineSignature> signature;
+  bool replaces = false;  // one of that name, if there is one
+};
+
+struct DropRoutinePlan {
+  struct Dropped {
+    std::string name;
+    std::optional<std::vector<TypeId>> types;  // of its input parameters, or of all; none: any
+  };
+  std::vector<Dropped> routines;
+  bool if_exists = false;
 };
 
 struct CreateTablePlan {
@@ -358,6 +406,15 @@ struct ReindexPlan {
   bool of_table = false;
 };
 
+enum class SequenceCommand : std::uint8_t { create, alter, drop };
+
+struct SequencePlan {
+  SequenceCommand command = SequenceCommand::create;
+  std::vector<std::string> names;  // several: DROP
+  bool is_conditional = false;     // IF [NOT] EXISTS
+  txn::SequenceChange change;      // of CREATE and ALTER
+};
+
 enum class TransactionCommand : std::uint8_t {
   begin,
   commit,
@@ -392,9 +449,10 @@ struct DeallocatePlan {
 
 struct DiscardPlan {
   bool all = false;
+  bool sequences = false;  // what the session remembers of them; of ALL, too
 };
 
-// Of portals: there is no DECLARE.
+// Of portals, among which cursors are.
 struct ClosePlan {
   std::string name;  // empty: all
 };
@@ -408,15 +466,50 @@ struct Plan;
 
 struct ExplainPlan {
   bool analyze = false;
-  std::unique_ptr<Plan> statement;
+  std::unique_ptr<Plan> statement;  // may be that of EXECUTE: of the statement that it names
+};
+
+// PREPARE. The statement's text is in that of the command.
+struct PreparePlan {
+  std::string name;
+  std::vector<Type> declared;  // unknown where the client left a type open
+  std::shared_ptr<Plan> statement;
+};
+
+struct ExecutePlan {
+  std::string name;
+  std::shared_ptr<const Plan> statement;  // as it was prepared then; null: there was none of that name
+  std::vector<ExprPtr> arguments;         // converted to the types of its parameters
+};
+
+// DECLARE ... CURSOR.
+struct DeclarePlan {
+  std::string name;
+  bool binary = false;
+  bool scrolls = false;
+  bool only_forward = false;  // NO SCROLL
+  bool holds = false;
+  std::shared_ptr<Plan> query;  // its parameters are the command's
+};
+
+enum class FetchDirection : std::uint8_t { forward, backward, absolute, relative };
+
+// FETCH and MOVE, of portals.
+struct FetchPlan {
+  static constexpr std::int64_t kAll = INT64_MAX;
+  std::string name;
+  FetchDirection direction = FetchDirection::forward;
+  std::int64_t count = 1;  // kAll: all rows in that direction
+  bool moves = false;      // gives no rows
 };
 
 struct Plan {
   using Body =
       std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, TruncatePlan, CopyFromPlan,
-                   CopyToPlan, CallPlan, CreateTablePlan, AlterTablePlan, DropTablePlan, CreateIndexPlan,
-                   DropIndexPlan, ReindexPlan, TransactionPlan, SetPlan, ShowPlan, DeallocatePlan,
-                   DiscardPlan, ClosePlan, NothingPlan, ExplainPlan>;
+                   CopyToPlan, CallPlan, CallRoutinePlan, CreateRoutinePlan, DropRoutinePlan, CreateTablePlan,
+                   AlterTablePlan, DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan,
+                   TransactionPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan,
+                   ExplainPlan, PreparePlan, ExecutePlan, DeclarePlan, FetchPlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -424,7 +517,8 @@ struct Plan {
   std::vector<ResultColumn> columns;  // empty: no rows, not even none
   std::vector<Type> parameters;
   std::uint64_t catalog_version = 0;
-  MemoryShare memory;  // what the plan keeps, of the budget of all clients
+  std::vector<std::uint32_t> tables;  // the ids of those that the statement, or its procedure, names
+  MemoryShare memory;                 // what the plan keeps, of the budget of all clients
 
   template <typename T>
   const T* as() const {
@@ -432,12 +526,20 @@ struct Plan {
   }
   bool is_schema_change() const {
     return as<CreateTablePlan>() || as<AlterTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() ||
-           as<DropIndexPlan>() || as<ReindexPlan>();
+           as<DropIndexPlan>() || as<ReindexPlan>() || as<CreateRoutinePlan>() || as<DropRoutinePlan>() ||
+           as<SequencePlan>();
+  }
+  bool is_call() const { return as<CallPlan>() || as<CallRoutinePlan>(); }
+  // Its columns are those of another statement of the session, which may change.
+  bool depends_on_session() const {
+    const auto* explain = as<ExplainPlan>();
+    return as<ExecutePlan>() || as<FetchPlan>() ||
+           (explain != nullptr && explain->statement->depends_on_session());
   }
   // Runs inside a transaction of the engine.
   bool is_transactional() const {
     return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() ||
-           as<TruncatePlan>() || as<CopyFromPlan>() || as<CopyToPlan>() || as<CallPlan>();
+           as<TruncatePlan>() || as<CopyFromPlan>() || as<CopyToPlan>() || is_call();
   }
 };
 

@@ -102,7 +102,7 @@ std::size_t bytes_of(const JoinedSource& joined) {
 std::size_t body_bytes(const SelectPlan& plan) {
   std::size_t bytes = bytes_of(plan.source) + bytes_of_list(plan.targets) + bytes_of_list(plan.aggregates) +
                       bytes_of_list(plan.groups) + bytes_of(plan.having) + bytes_of_list(plan.order) +
-                      bytes_of(plan.limit) + bytes_of(plan.offset);
+                      bytes_of(plan.limit) + bytes_of(plan.offset) + plan.locks.capacity() * sizeof(RowLock);
   if (plan.join != nullptr) {
     bytes += sizeof(JoinPlan) + kAllocation_bytes + bytes_of_list(plan.join->sources) +
              bytes_of_list(plan.join->slots);
@@ -121,8 +121,11 @@ std::size_t body_bytes(const InsertPlan& plan) {
   }
   return bytes;
 }
+std::size_t bytes_of(const std::unique_ptr<ChangedRowsPlan>& joined) {
+  return joined == nullptr ? 0 : sizeof(ChangedRowsPlan) + kAllocation_bytes + body_bytes(joined->query);
+}
 std::size_t body_bytes(const DeletePlan& plan) {
-  return bytes_of(plan.source) + bytes_of_list(plan.returning);
+  return bytes_of(plan.source) + bytes_of(plan.joined) + bytes_of_list(plan.returning);
 }
 std::size_t body_bytes(const TruncatePlan& plan) {
   std::size_t bytes = 0;
@@ -137,11 +140,20 @@ std::size_t body_bytes(const CopyToPlan& plan) {
   return sizeof(SelectPlan) + kAllocation_bytes + body_bytes(*plan.query) + bytes_of_list(plan.columns);
 }
 std::size_t body_bytes(const UpdatePlan& plan) {
-  return bytes_of(plan.source) + bytes_of_list(plan.assignments) + bytes_of_list(plan.returning) +
-         bytes_of_list(plan.checks);
+  return bytes_of(plan.source) + bytes_of(plan.joined) + bytes_of_list(plan.assignments) +
+         bytes_of_list(plan.returning) + bytes_of_list(plan.checks);
 }
 std::size_t body_bytes(const CallPlan& plan) {
   return bytes_of_list(plan.tables) + bytes_of_list(plan.arguments);
+}
+std::size_t body_bytes(const CallRoutinePlan& plan) {
+  return bytes_of_list(plan.arguments);
+}
+std::size_t body_bytes(const CreateRoutinePlan& plan) {
+  return bytes_of(plan.definition.name) + bytes_of(plan.definition.text);
+}
+std::size_t body_bytes(const DropRoutinePlan& plan) {
+  return plan.routines.capacity() * sizeof(DropRoutinePlan::Dropped);
 }
 std::size_t body_bytes(const CreateTablePlan& plan) {
   std::size_t bytes = bytes_of(plan.table.name);
@@ -168,6 +180,9 @@ std::size_t body_bytes(const DropIndexPlan& plan) {
 std::size_t body_bytes(const ReindexPlan& plan) {
   return bytes_of(plan.name);
 }
+std::size_t body_bytes(const SequencePlan& plan) {
+  return bytes_of_list(plan.names);
+}
 std::size_t body_bytes(const TransactionPlan& plan) {
   return plan.isolation ? bytes_of(*plan.isolation) : 0;
 }
@@ -186,6 +201,19 @@ std::size_t body_bytes(const ClosePlan& plan) {
 std::size_t body_bytes(const ExplainPlan& plan) {
   return plan.statement == nullptr ? 0 : memory_bytes(*plan.statement);
 }
+// The plan of the statement within has its own share.
+std::size_t body_bytes(const PreparePlan& plan) {
+  return bytes_of(plan.name) + bytes_of_list(plan.declared);
+}
+std::size_t body_bytes(const ExecutePlan& plan) {
+  return bytes_of(plan.name) + bytes_of_list(plan.arguments);
+}
+std::size_t body_bytes(const DeclarePlan& plan) {
+  return bytes_of(plan.name);
+}
+std::size_t body_bytes(const FetchPlan& plan) {
+  return bytes_of(plan.name);
+}
 std::size_t body_bytes(const DiscardPlan&) {
   return 0;
 }
@@ -200,6 +228,7 @@ std::size_t body_bytes(const std::monostate&) {
 
 std::size_t memory_bytes(const Plan& plan) {
   return sizeof(Plan) + kAllocation_bytes + bytes_of_list(plan.columns) + bytes_of_list(plan.parameters) +
+         plan.tables.capacity() * sizeof(std::uint32_t) +
          std::visit([](const auto& body) { return body_bytes(body); }, plan.body);
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/sql/execute/run_routine.h"
 #include "compute/sql/execute/run_subquery.h"
+#include "compute/sql/session/statement_kind.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -20,28 +22,9 @@ bool ends_block(const Plan& plan) {
                                     transaction->command == TransactionCommand::rollback_to_savepoint);
 }
 
-bool needs_transaction(const Plan& plan) {
-  const auto* select = plan.as<SelectPlan>();
-  return select == nullptr ? plan.is_transactional() : select->needs_transaction();
-}
-
-bool writes(const Plan& plan) {
-  return plan.as<InsertPlan>() != nullptr || plan.as<UpdatePlan>() != nullptr ||
-         plan.as<DeletePlan>() != nullptr || plan.as<CopyFromPlan>() != nullptr ||
-         plan.as<TruncatePlan>() != nullptr;
-}
-
 Status read_only_error(std::string_view tag) {
   return Status(ErrorCode::read_only_transaction,
                 "cannot execute " + std::string(tag) + " in a read-only transaction");
-}
-
-// The command tag, and whether the statement counts rows.
-void set_completion(const Plan& plan, std::uint64_t rows, Completion& completion) {
-  completion.tag = plan.tag;
-  completion.rows = rows;
-  completion.counts_rows =
-      plan.as<SelectPlan>() || plan.as<CopyToPlan>() || (writes(plan) && plan.as<TruncatePlan>() == nullptr);
 }
 
 }  // namespace
@@ -62,6 +45,7 @@ Session::Session(Environment& environment, std::string user, std::string databas
       interrupt_(environment.engine.executor(), canceled),
       txn_session_(environment.engine.open_session()) {
   facts_.time_zone = &settings_.zone();
+  facts_.objects = this;
   settings_.initialize("session_authorization", facts_.user);
   const auto beside = engine_.placement().beside;
   settings_.initialize("namdb.beside_memory_server", beside ? std::to_string(*beside) : "");
@@ -127,7 +111,9 @@ void Session::end_transaction() {
 
 void Session::close_cursors(Portals which) {
   const auto close = [which](Portal& portal) {
-    if (which == Portals::end_all || portal.cursor != nullptr) portal.valid = false;
+    const CursorState& cursor = portal.as_cursor;
+    const bool ends = which == Portals::end_all || portal.cursor != nullptr || cursor.declared;
+    if (ends && !cursor.held) portal.end();
     portal.cursor.reset();
   };
   close(unnamed_portal_);
@@ -157,10 +143,8 @@ Status Session::as_conflict(Status status, const txn::Transaction& transaction) 
 }
 
 void Session::fail(const Status& status) {
-  if ((state_ == State::block || state_ == State::failed) && !savepoints_.empty()) {
-    // The block may go on from a savepoint.
-    close_cursors(Portals::end_suspended);
-  } else if (transaction_ != nullptr) {
+  const bool may_go_on = (state_ == State::block || state_ == State::failed) && !savepoints_.empty();
+  if (transaction_ != nullptr && !may_go_on) {
     environment_.statistics.entry("block").count_attempt(status, Attempt::last, transaction_->counters());
     end_transaction();
   }
@@ -169,15 +153,16 @@ void Session::fail(const Status& status) {
 }
 
 Task<Status> Session::commit_transaction(std::string_view statistics_name) {
-  Status status;
+  Status status = co_await keep_held_portals();
   if (transaction_ != nullptr) {
     transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
-    status = as_conflict(co_await transaction_->commit(), *transaction_);
+    if (status.ok()) status = as_conflict(co_await transaction_->commit(), *transaction_);
     if (!status.ok()) describe_error(status, *transaction_);
     end_id(status);
     environment_.statistics.entry(statistics_name)
         .count_attempt(status, Attempt::last, transaction_->counters());
   }
+  if (status.ok()) mark_held_portals();
   end_transaction();
   state_ = State::idle;
   co_return status;
@@ -193,12 +178,19 @@ Task<Status> Session::sync() {
 void Session::forget_portals() {
   if (state_ != State::idle) return;
   if (unnamed_portal_.plan != nullptr) unnamed_portal_.reset();
-  if (!portals_.empty()) portals_.clear();
-  portal_bytes_ = 0;
+  for (auto& [name, portal] : portals_) {
+    if (!portal.as_cursor.held) portal.valid = false;
+  }
+  sweep_portals(nullptr);
 }
 
 bool Session::may_autocommit(const Portal& portal) const {
-  return state_ == State::idle && portal.plan->as<CallPlan>() == nullptr && needs_transaction(*portal.plan);
+  if (state_ != State::idle || portal.as_cursor.in_use()) return false;
+  const Plan* plan = portal.plan.get();
+  if (const auto* execute = plan->as<ExecutePlan>()) plan = execute->statement.get();
+  if (const auto* declare = plan == nullptr ? nullptr : plan->as<DeclarePlan>())
+    return declare->holds && needs_transaction(*declare->query);
+  return plan != nullptr && !plan->is_call() && needs_transaction(*plan);
 }
 
 Run Session::make_run(txn::Transaction* transaction, Portal& portal, ResultSink& sink) {
@@ -216,6 +208,7 @@ Task<Status> Session::run_subquery(Run* run, const Expr* subquery, std::span<con
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
   if (const auto* call = plan.as<CallPlan>()) return run_call(run, *call, plan.columns);
+  if (const auto* call = plan.as<CallRoutinePlan>()) return run_routine_call(run, *call, plan.columns);
   if (const auto* update = plan.as<UpdatePlan>()) return run_update(run, *update);
   if (const auto* insert = plan.as<InsertPlan>()) return run_insert(run, *insert);
   if (const auto* deletion = plan.as<DeletePlan>()) return run_delete(run, *deletion);
@@ -228,14 +221,15 @@ Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::
 
 Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completion& completion) {
   const bool forbid_writes = read_only();
-  if (forbid_writes && writes(*portal.plan)) co_return read_only_error(portal.plan->tag);
+  const std::string_view writer = writing_command(*portal.plan);
+  if (forbid_writes && !writer.empty()) co_return read_only_error(writer);
   const std::uint64_t mark = sink.position();
   const std::uint32_t max_attempts = engine_.retry_options().max_attempts;
   for (std::uint32_t attempt = 1;; ++attempt) {
     // The catalog may have changed since the statement was bound, or since the last attempt.
     if (portal.plan->catalog_version != engine_.catalog_version()) {
-      Status renewed =
-          co_await plan_again(*portal.prepared, &portal == &simple_portal_ ? Origin::sent : Origin::prepared);
+      const bool sent = &portal == &simple_portal_ && portal.prepared->session_bytes == 0;
+      Status renewed = co_await plan_again(*portal.prepared, sent ? Origin::sent : Origin::prepared);
       if (!renewed.ok()) co_return renewed;
       if (portal.prepared->plan->parameters != portal.plan->parameters) {
         co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
@@ -282,13 +276,24 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
                                          Completion& completion) {
   const Plan& plan = *portal.plan;
   if (needs_transaction(plan)) ensure_transaction();
-  if (read_only() && writes(plan)) co_return read_only_error(plan.tag);
+  const std::string_view writer = writing_command(plan);
+  if (read_only() && !writer.empty()) co_return read_only_error(writer);
+  if (const auto* truncate = plan.as<TruncatePlan>()) {
+    for (const DeletePlan& table : truncate->tables) {
+      if (Status status = check_not_read("TRUNCATE", *table.source.table); !status.ok()) co_return status;
+    }
+  }
+  const bool calls = plan.is_call();  // and may write to any table
+  if (calls || writes_rows(plan)) {
+    Status status = co_await keep_open_portals(calls ? nullptr : &plan.tables, &portal, &sink);
+    if (!status.ok()) co_return status;
+  }
   if (portal.cursor == nullptr) portal.state.clear();
   Run run = make_run(transaction_.get(), portal, sink);
   note_resolved(plan);
   Status status = interrupt_.check();
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
-  if (status.ok() && read_only() && plan.as<CallPlan>() && transaction_->has_writes())
+  if (status.ok() && read_only() && plan.is_call() && transaction_->has_writes())
     status = read_only_error("CALL");
   if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
   if (!status.ok()) co_return status;
@@ -302,9 +307,10 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
 
 Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                               Completion& completion) {
-  const std::shared_ptr<const Plan> plan = portal.plan;
+  std::shared_ptr<const Plan> plan = portal.plan;
   if (Status status = check_allowed(*plan); !status.ok()) co_return status;
   if (Status status = check_expired(*plan); !status.ok()) co_return status;
+  if (portal.failed) co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has failed");
   if (portal.finished) {
     if (!plan->columns.empty()) {
       set_completion(*plan, 0, completion);
@@ -318,21 +324,28 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
   interrupt_.set_lock_timeout(lock_timeout_ns == 0 ? ~std::uint64_t{0} : lock_timeout_ns);
   // Also between the statements of one message: no statement begins for a client that is gone.
   if (Status status = interrupt_.check(); !status.ok()) co_return status;
-  if (portal.buffered != nullptr) {
-    send_buffered(portal, sink, max_rows, completion);
-    co_return Status();
-  }
   Status status;
-  if (max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {
-    portal.buffered = std::make_unique<RowBuffer>(sink);
-    portal.buffered->begin_rows(plan->columns, facts_.zone());
-    status = co_await execute_all(portal, *portal.buffered, 0, autocommit, portal.buffered_completion);
-    if (status.ok()) send_buffered(portal, sink, max_rows, completion);
-  } else {
+  if (plan->as<ExecutePlan>() != nullptr) {
+    status = co_await begin_execute(plan, &portal, &sink);
+    plan = portal.plan;
+  }
+  if (status.ok() && portal.as_cursor.in_use())
+    co_return co_await execute_cursor(portal, sink, max_rows, completion);
+  if (status.ok() && max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {
+    status = co_await keep_all_rows(portal, sink, autocommit);
+    if (status.ok()) co_return co_await execute_cursor(portal, sink, max_rows, completion);
+  } else if (status.ok()) {
     status = co_await execute_all(portal, sink, max_rows, autocommit, completion);
     portal.finished = !completion.suspended;
+    if (status.ok() && completion.suspended) {
+      portal.as_cursor.position = completion.rows;
+      portal.as_cursor.at_start = false;
+    }
   }
-  if (!status.ok()) portal.finished = true;
+  if (!status.ok()) {
+    portal.finished = portal.failed = true;
+    portal.cursor.reset();
+  }
   co_return status;
 }
 
@@ -340,8 +353,12 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
                                   Completion& completion) {
   const Plan& plan = *portal.plan;
   if (!plan.columns.empty()) sink.begin_rows(plan.columns, facts_.zone());
+  if (const auto* declare = plan.as<DeclarePlan>()) {
+    completion.tag = plan.tag;
+    co_return co_await run_declare(*declare, portal, sink, autocommit);
+  }
   if (!plan.is_transactional()) co_return co_await run_command(plan, portal, sink, completion);
-  const bool call = plan.as<CallPlan>() != nullptr;
+  const bool call = plan.is_call();
   if (call && state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
@@ -351,32 +368,6 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
     co_return co_await run_autocommit(portal, sink, completion);
   if (state_ == State::idle && !needs_transaction(plan)) start_clock();
   co_return co_await run_in_transaction(portal, sink, max_rows, completion);
-}
-
-void Session::send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
-                            Completion& completion) {
-  sink.begin_rows(portal.plan->columns, facts_.zone());
-  auto& rows = portal.buffered->rows();
-  std::uint64_t given = 0;
-  while (!rows.empty() && (max_rows == 0 || given < max_rows)) {
-    sink.add_row(rows.front());
-    rows.pop_front();
-    ++given;
-  }
-  completion = portal.buffered_completion;
-  completion.rows = completion.counts_rows ? given : completion.rows;
-  completion.suspended = max_rows != 0 && given >= max_rows;
-  if (!completion.suspended) {
-    portal.buffered.reset();
-    portal.finished = true;
-  }
-}
-
-void RowBuffer::add_row(std::span<const Datum> values) {
-  std::vector<Datum>& row = rows_.emplace_back(values.begin(), values.end());
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (!row[i].null && columns_[i].type.has_bytes()) row[i].text = arena_.copy(row[i].text);
-  }
 }
 
 Status Session::check_describe(const Plan& plan) const {

@@ -30,7 +30,9 @@
 #include "compute/sql/execute/portal.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/expression/session_directory.h"
+#include "compute/sql/expression/session_objects.h"
 #include "compute/sql/plan/plan_cache.h"
+#include "compute/sql/plan/routine_cache.h"
 #include "compute/sql/session/planning_queue.h"
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/system/settings.h"
@@ -41,7 +43,7 @@ namespace namdb::sql {
 inline constexpr std::size_t kMaxPrepared = 10'000;
 // ... the statements' text and plans (a plan may take a hundred times as much as its text) ...
 inline constexpr std::size_t kMaxPrepared_bytes = 64 << 20;
-// ... and the portals' parameters.
+// ... and the portals' parameters, and the texts of cursors.
 inline constexpr std::size_t kMaxPortal_bytes = 64 << 20;
 
 // Longer texts are parsed, and longer statements bound, on the planning thread. One KiB takes about a
@@ -61,6 +63,7 @@ struct Environment {
   PlanningQueue* planning = nullptr;      // null: long statements, too, are parsed and planned by the worker
   txn::TransactionIds* ids = nullptr;     // null: transactions get none
   txn::Sequences* sequences = nullptr;    // null: there are none
+  RoutineCache* routines = nullptr;       // null: each call of a procedure compiles it
 };
 
 struct BindRequest {
@@ -71,7 +74,7 @@ struct BindRequest {
   std::span<const std::int16_t> result_formats;
 };
 
-class Session final : private WaitingFunctions {
+class Session final : private WaitingFunctions, private SessionObjects {
  public:
   // `canceled` is set by cancel requests, from any thread.
   Session(Environment& environment, std::string user, std::string database, std::int32_t process_id,
@@ -145,19 +148,25 @@ class Session final : private WaitingFunctions {
   // A statement, and the text that it was read from.
   struct ParsedStatement {
     Node statement;
+    std::size_t begin_bytes = 0;  // in the text
     std::size_t length_bytes = 0;
     const std::string* text = nullptr;
+
+    std::string_view own_text() const { return std::string_view(*text).substr(begin_bytes, length_bytes); }
   };
   // How the client gave a statement that is planned again: prepared earlier, or sent just now.
   enum class Origin : std::uint8_t { prepared, sent };
   // Error when its columns have changed: feature_not_supported if it was prepared, else catalog_changed.
   reactor::Task<Status> plan_again(PreparedStatement& prepared, Origin origin);
+  // Adds the tables of these names that are there to the input.
+  reactor::Task<Status> look_up_tables(std::vector<std::string> names, BindInput* input);
   reactor::Task<Result<Plan>> make_plan(ParsedStatement parsing, std::vector<Type> declared);
   reactor::Task<Status> plan_statement(PreparedStatement& prepared, ParsedStatement parsing);
   // Parses and plans, unless another session has the plan.
   reactor::Task<Status> plan_text(PreparedStatement& prepared);
-  // Accounts for the plan's memory.
+  // Accounts for the memory of the plan, and of one within it.
   Result<std::shared_ptr<const Plan>> account_plan(Plan plan) const;
+  Status keep_prepared(std::string name, std::shared_ptr<PreparedStatement> prepared);
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
   // The error of any statement but COMMIT and ROLLBACK, and ROLLBACK TO a savepoint, in a failed block.
@@ -175,7 +184,6 @@ class Session final : private WaitingFunctions {
                                            Completion& completion);
   reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                     Completion& completion);
-  void send_buffered(Portal& portal, ResultSink& sink, std::uint64_t max_rows, Completion& completion);
   void start_clock();
   // statement_timeout counts from now, and outside of a block the transaction's time: also while the
   // statement waits to be planned.
@@ -184,7 +192,7 @@ class Session final : private WaitingFunctions {
   std::unique_ptr<txn::Transaction> begin();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
-  // The cursors of suspended portals belong to the transaction, or to what is undone of it.
+  // The cursors of suspended portals belong to the transaction.
   enum class Portals : std::uint8_t { end_suspended, end_all };
   void close_cursors(Portals which);
   // SAVEPOINT and its like.
@@ -196,6 +204,7 @@ class Session final : private WaitingFunctions {
     bool read_only = false;
     std::size_t created = 0;                      // relations that the block had made
     std::map<std::string, RelationKind> dropped;  // and that it drops
+    std::uint64_t portals = 0;                    // that the session had made
   };
   std::vector<Savepoint>::iterator find_savepoint(const std::string& name);
   Status make_savepoint(const std::string& name);
@@ -210,9 +219,67 @@ class Session final : private WaitingFunctions {
   Status as_conflict(Status status, const txn::Transaction& transaction) const;
   bool read_only() const;
 
+  // --- session_prepare.cc ---
+  std::vector<PreparedObject> prepared_statements() const override;
+  // The plan of the statement that EXECUTE names, or of the portal that FETCH does; null: there is none.
+  std::shared_ptr<const Plan> plan_named(const Plan& plan) const;
+  // The same before the command is bound. Error: EXECUTE has another number of arguments.
+  Status name_statement(Node command, BindInput& input);
+  reactor::Task<Status> run_prepare(const PreparePlan& plan, const Portal& running);
+  Status run_deallocate(const DeallocatePlan& plan);
+  // Makes `target` a portal of the statement that EXECUTE, the plan, names, with the values of its arguments.
+  reactor::Task<Status> begin_execute(std::shared_ptr<const Plan> plan, Portal* target, ResultSink* sink);
+
+  // --- session_cursor.cc: cursors, and portals as cursors ---
+  std::vector<CursorObject> cursors() const override;
+  reactor::Task<Status> run_declare(const DeclarePlan& plan, const Portal& running, ResultSink& sink,
+                                    bool autocommit);
+  Result<Portal*> make_cursor(const DeclarePlan& plan, const Portal& running);
+  reactor::Task<Status> run_fetch(const Plan& plan, const Portal& running, ResultSink& sink,
+                                  Completion& completion);
+  // Runs the statement of a portal for the protocol, from where the portal stands.
+  reactor::Task<Status> execute_cursor(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+                                       Completion& completion);
+  // Runs a statement that cannot be suspended, and keeps its rows.
+  reactor::Task<Status> keep_all_rows(Portal& portal, ResultSink& sink, bool autocommit);
+  // Where the rows of a cursor go: messages to the sink, and rows too, unless it only moves.
+  struct Receiver {
+    ResultSink& sink;
+    bool gives_rows = true;
+  };
+  static constexpr std::uint64_t kAllRows = ~std::uint64_t{0};
+  // FETCH and MOVE; `rows`: passed last.
+  reactor::Task<Status> move_cursor(FetchPlan fetch, Portal* portal, Receiver to, std::uint64_t* rows);
+  reactor::Task<Status> move_absolute(std::int64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
+  reactor::Task<Status> give_current(Portal* portal, Receiver to, std::uint64_t* rows);
+  reactor::Task<Status> go_forward(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
+  reactor::Task<Status> go_backward(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
+  // Gives kept rows, from that one on or back, counted from 0.
+  reactor::Task<Status> give_kept(Portal* portal, std::uint64_t first, std::uint64_t count, bool backward,
+                                  Receiver to);
+  // Reads new rows of the portal's statement.
+  reactor::Task<Status> read_rows(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
+  // Keeps the rows that are left of a portal.
+  reactor::Task<Status> keep_rest(Portal* portal, ResultSink* sink);
+  // The same of all portals that read one of the tables, before the transaction writes to it; null: of any
+  // tables. Cursors do not see what is written after they were declared. `running`: writes; may be null.
+  reactor::Task<Status> keep_open_portals(const std::vector<std::uint32_t>* tables, const Portal* running,
+                                          ResultSink* sink);
+  // object_in_use: a cursor of the transaction reads the table, which the command is going to replace.
+  Status check_not_read(std::string_view command, const storage::Table& table) const;
+  // Before the commit, and after it: of cursors WITH HOLD.
+  reactor::Task<Status> keep_held_portals();
+  void mark_held_portals();
+  // Forgets portals that have ended. `running` stays.
+  void sweep_portals(const Portal* running);
+
   // --- session_ids.cc ---
   reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) override;
   reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) override;
+  // --- session_sequence_ddl.cc ---
+  reactor::Task<Status> change_sequences(const SequencePlan& plan, std::string_view tag, ResultSink& sink);
+  reactor::Task<Status> create_sequence(const SequencePlan& plan, ResultSink& sink);
+  reactor::Task<Status> missing_sequence(std::string name, SequenceCommand command);
   // --- session_sequences.cc ---
   reactor::Task<Result<Datum>> sequence_function(std::string_view name,
                                                  std::span<const Datum> arguments) override;
@@ -247,7 +314,8 @@ class Session final : private WaitingFunctions {
   Status set_read_only(const SetPlan& plan, ResultSink& sink);
   reactor::Task<Status> run_explain(const ExplainPlan& plan, Portal& portal, ResultSink& sink,
                                     Completion& completion);
-  reactor::Task<Status> analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines);
+  reactor::Task<Status> analyze(const Plan& plan, Portal& portal, ResultSink& messages,
+                                std::vector<std::string>& lines);
   void report_settings(ResultSink& sink);
   void end_settings_of_block(Settings::BlockEnd end, ResultSink& sink);
 
@@ -272,7 +340,7 @@ class Session final : private WaitingFunctions {
   reactor::Task<Status> run_block_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> note_created(RelationKind kind, std::string name);
   // Before a schema change that waits for all transactions. Error active_transaction.
-  reactor::Task<Status> set_reads_aside(std::string_view statement);
+  reactor::Task<Status> set_reads_aside(std::string_view statement, ResultSink& sink);
   reactor::Task<Status> drop_in_block(RelationKind kind, std::vector<std::string> names, bool if_exists,
                                       ResultSink& sink);
   // After the commit of the block's transaction.
@@ -290,6 +358,20 @@ class Session final : private WaitingFunctions {
   reactor::Task<Status> replace_rows(const AlterTablePlan& plan, ResultSink& sink);
   reactor::Task<Status> change_names(const AlterTablePlan& plan);
   reactor::Task<Status> rename_index(const AlterTablePlan& plan, ResultSink& sink);
+
+  // --- session_routines.cc ---
+  // Null: there is none of that name.
+  reactor::Task<Result<std::shared_ptr<const RoutineSignature>>> find_routine(std::string name);
+  // Adds those of the names that are procedures written in SQL to the input.
+  reactor::Task<Status> look_up_routines(std::vector<std::string> names, BindInput* input);
+  reactor::Task<Result<std::shared_ptr<const CompiledRoutine>>> compile(
+      std::shared_ptr<const RoutineSignature> signature, const std::string* definition);
+  reactor::Task<Result<std::shared_ptr<const CompiledRoutine>>> compiled_routine(
+      std::shared_ptr<const RoutineSignature> signature) override;
+  void show_message(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
+                    std::string_view message) override;
+  reactor::Task<Status> create_routine(const CreateRoutinePlan& plan, ResultSink& sink);
+  reactor::Task<Status> drop_routines(const DropRoutinePlan& plan, ResultSink& sink);
 
   // --- session_simple.cc ---
   reactor::Task<bool> run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink);
@@ -326,6 +408,7 @@ class Session final : private WaitingFunctions {
   Portal simple_portal_;
   std::map<std::string, Portal, std::less<>> portals_;
   std::size_t portal_bytes_ = 0;
+  std::uint64_t portals_made_ = 0;
 };
 
 }  // namespace namdb::sql

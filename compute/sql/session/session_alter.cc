@@ -43,7 +43,8 @@ Task<Status> Session::alter_table(const AlterTablePlan& plan, ResultSink& sink) 
   if (!plan.index.empty()) co_return co_await rename_index(plan, sink);
   if (plan.table == nullptr) co_return Status();
   if (state_ == State::block) {
-    Status status = co_await set_reads_aside("ALTER TABLE");
+    Status status = check_not_read("ALTER TABLE", *plan.table);
+    if (status.ok()) status = co_await set_reads_aside("ALTER TABLE", sink);
     if (!status.ok()) co_return status;
     notify(sink, "WARNING", "01000", "ALTER TABLE takes effect at once: ROLLBACK does not undo it");
   }

@@ -33,7 +33,7 @@ Task<Status> Session::note_created(RelationKind kind, std::string name) {
 
 // It would wait for its own transaction to end. One that has only read is committed, and the block goes on
 // with another one.
-Task<Status> Session::set_reads_aside(std::string_view statement) {
+Task<Status> Session::set_reads_aside(std::string_view statement, ResultSink& sink) {
   if (transaction_ == nullptr) co_return Status();
   if (transaction_->has_writes() || !savepoints_.empty()) {
     co_return Status(ErrorCode::active_transaction,
@@ -41,11 +41,10 @@ Task<Status> Session::set_reads_aside(std::string_view statement) {
                          " cannot run in a transaction block that has written rows, or has a savepoint",
                      "put it before these statements, or outside of the block");
   }
-  if (transaction_->counters().round_trips != 0) {
-    Status status = co_await transaction_->commit();
-    if (!status.ok()) co_return status;
-  }
-  close_cursors(Portals::end_suspended);
+  // Cursors show what they would have shown.
+  Status status = co_await keep_open_portals(nullptr, nullptr, &sink);
+  if (status.ok() && transaction_->counters().round_trips != 0) status = co_await transaction_->commit();
+  if (!status.ok()) co_return status;
   transaction_.reset();
   co_return Status();
 }
@@ -69,7 +68,8 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
   Status status;
   const auto* const index = plan.as<CreateIndexPlan>();
   if (index != nullptr) {
-    status = co_await set_reads_aside("CREATE INDEX");
+    status = check_not_read("CREATE INDEX", *index->table);
+    if (status.ok()) status = co_await set_reads_aside("CREATE INDEX", sink);
     if (!status.ok()) co_return status;
     status = co_await create_index(*index, sink, &made);
   } else {
@@ -92,6 +92,11 @@ Task<Status> Session::drop_in_block(RelationKind kind, std::vector<std::string> 
   std::vector<std::string> there;
   Status status = co_await check_drop(kind, std::move(copy), if_exists, &there, sink);
   if (!status.ok()) co_return status;
+  for (const std::string& name : there) {
+    const storage::TableRef table = kind == RelationKind::table ? engine_.cached_table(name) : nullptr;
+    if (table != nullptr) status = check_not_read("DROP TABLE", *table);
+    if (!status.ok()) co_return status;
+  }
   for (std::string& name : there) {
     const auto own = std::ranges::find_if(created_in_block_, [&](const CreatedInBlock& created) {
       return created.kind == kind && created.name == name;

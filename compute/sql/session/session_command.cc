@@ -1,6 +1,7 @@
 // Statements outside of the engine's transactions: BEGIN and COMMIT themselves, settings, EXPLAIN.
 #include "compute/sql/plan/explain.h"
 #include "compute/sql/session/session.h"
+#include "compute/sql/session/statement_kind.h"
 #include "compute/sql/system/virtual_table.h"
 
 namespace namdb::sql {
@@ -38,16 +39,10 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
     co_return co_await run_explain(*explain, portal, sink, completion);
   if (plan.is_schema_change()) co_return co_await run_ddl(plan, sink);
   if (const auto* deallocate = plan.as<DeallocatePlan>()) {
-    if (deallocate->name.empty()) {
-      close_all_prepared();
-    } else if (find_prepared(deallocate->name) == nullptr) {
-      co_return Status(ErrorCode::undefined_prepared_statement,
-                       "prepared statement \"" + deallocate->name + "\" does not exist");
-    } else {
-      close_prepared(deallocate->name);
-    }
-    co_return Status();
+    co_return run_deallocate(*deallocate);
   }
+  if (const auto* prepare = plan.as<PreparePlan>()) co_return co_await run_prepare(*prepare, portal);
+  if (plan.as<FetchPlan>() != nullptr) co_return co_await run_fetch(plan, portal, sink, completion);
   if (const auto* close = plan.as<ClosePlan>()) co_return run_close(*close, portal);
   if (const auto* nothing = plan.as<NothingPlan>()) {
     if (!nothing->notice.empty()) notify(sink, "NOTICE", "00000", nothing->notice);
@@ -271,38 +266,40 @@ Task<Status> Session::run_show(const ShowPlan& plan, ResultSink& sink, Completio
 }
 
 Status Session::run_discard(const DiscardPlan& plan, const Portal& running, ResultSink& sink) {
-  if (!plan.all) return {};
-  if (state_ != State::idle) {
+  if (plan.all && state_ != State::idle) {
     return Status(ErrorCode::active_transaction, "DISCARD ALL cannot run inside a transaction block");
   }
+  if (plan.sequences) {
+    sequence_values_.clear();
+    last_sequence_.clear();
+  }
+  if (!plan.all) return {};
   settings_.reset_all();
   report_settings(sink);
   close_all_prepared();
   return run_close(ClosePlan(), running);
 }
 
-// Portals are only marked, as at the end of a transaction: `running` is one of them.
+// `running` stays: it may be one of them.
 Status Session::run_close(const ClosePlan& plan, const Portal& running) {
-  const auto close = [&running](Portal& portal) {
-    if (&portal == &running) return;
-    portal.valid = false;
-    portal.cursor.reset();
-    portal.buffered.reset();
-  };
   if (!plan.name.empty()) {
-    Portal* portal = find_portal(plan.name);
+    const Portal* const portal = find_portal(plan.name);
     if (portal == nullptr || portal == &running)
       return Status(ErrorCode::undefined_portal, "cursor \"" + plan.name + "\" does not exist");
-    close(*portal);
+    close_portal(plan.name);
     return {};
   }
-  close(unnamed_portal_);
-  for (auto& [name, portal] : portals_) close(portal);
+  if (&running != &unnamed_portal_) unnamed_portal_.end();
+  for (auto& [name, portal] : portals_) {
+    if (&portal != &running) portal.end();
+  }
+  sweep_portals(&running);
   return {};
 }
 
 // Runs the statement for its cost. Outside of a block the cost of its commit is part of it.
-Task<Status> Session::analyze(const Plan& plan, Portal& portal, std::vector<std::string>& lines) {
+Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& messages,
+                              std::vector<std::string>& lines) {
   CountingSink sink;
   const bool own = state_ == State::idle;
   std::unique_ptr<txn::Transaction> transaction;
@@ -311,6 +308,11 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, std::vector<std:
     transaction = begin();
   } else {
     ensure_transaction();
+    if (plan.as<SelectPlan>() == nullptr) {
+      const bool calls = plan.is_call();
+      Status status = co_await keep_open_portals(calls ? nullptr : &plan.tables, &portal, &messages);
+      if (!status.ok()) co_return status;
+    }
   }
   txn::Transaction& used = own ? *transaction : *transaction_;
   const fabric::OperationCounters before = used.counters();
@@ -329,14 +331,28 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, std::vector<std:
 
 Task<Status> Session::run_explain(const ExplainPlan& plan, Portal& portal, ResultSink& sink,
                                   Completion& completion) {
-  std::vector<std::string> lines = explain_plan(*plan.statement);
+  Portal executed;  // by EXECUTE
+  const Plan* statement = plan.statement.get();
+  if (statement->as<ExecutePlan>() != nullptr) {
+    // Lives as long as the plan around it, which the portal has.
+    const std::shared_ptr<const Plan> execute(portal.plan, statement);
+    Status status = co_await begin_execute(execute, &executed, &sink);
+    if (!status.ok()) co_return status;
+    statement = executed.plan.get();
+    if (statement->as<SelectPlan>() == nullptr && !writes_rows(*statement) && !statement->is_call())
+      co_return Status(ErrorCode::feature_not_supported, "EXPLAIN of this statement is not supported");
+  }
+  Portal& run = executed.plan == nullptr ? portal : executed;
+  std::vector<std::string> lines = explain_plan(*statement);
   if (plan.analyze) {
-    if (read_only() && plan.statement->as<SelectPlan>() == nullptr) {
+    const auto* const select = statement->as<SelectPlan>();
+    const std::string_view writer = select == nullptr ? statement->tag : select->locking_command;
+    if (read_only() && !writer.empty()) {
       co_return Status(ErrorCode::read_only_transaction,
-                       "cannot execute " + std::string(plan.statement->tag) + " in a read-only transaction");
+                       "cannot execute " + std::string(writer) + " in a read-only transaction");
     }
     std::vector<std::string> cost;
-    Status status = co_await analyze(*plan.statement, portal, cost);
+    Status status = co_await analyze(*statement, run, sink, cost);
     if (!status.ok()) co_return status;
     lines.insert(lines.end(), cost.begin(), cost.end());
   }

@@ -99,11 +99,18 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
     co_return Status(ErrorCode::read_only_transaction,
                      "cannot execute " + std::string(plan.tag) + " in a read-only transaction");
   }
-  if (state_ == State::block) co_return co_await run_block_ddl(plan, sink);
+  const auto* const sequence = plan.as<SequencePlan>();
+  const auto* const created_routine = plan.as<CreateRoutinePlan>();
+  const auto* const dropped_routines = plan.as<DropRoutinePlan>();
+  const bool is_of_tables = sequence == nullptr && created_routine == nullptr && dropped_routines == nullptr;
+  if (state_ == State::block && is_of_tables) co_return co_await run_block_ddl(plan, sink);
   if (state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
   }
+  if (created_routine != nullptr) co_return co_await create_routine(*created_routine, sink);
+  if (dropped_routines != nullptr) co_return co_await drop_routines(*dropped_routines, sink);
+  if (sequence != nullptr) co_return co_await change_sequences(*sequence, plan.tag, sink);
   if (const auto* create = plan.as<CreateTablePlan>())
     co_return co_await create_table(*create, sink, nullptr);
   if (const auto* create = plan.as<CreateIndexPlan>())

@@ -29,6 +29,8 @@ std::string_view text_of(txn::TransactionOutcome outcome) {
 
 Task<Result<Datum>> Session::transaction_id(txn::Transaction* transaction) {
   if (environment_.ids == nullptr) co_return no_ids();
+  if (transaction == nullptr)
+    co_return Status(ErrorCode::feature_not_supported, "namdb_txid() in this place is not supported");
   if (read_only())
     co_return Status(ErrorCode::read_only_transaction,
                      "cannot execute namdb_txid() in a read-only transaction");

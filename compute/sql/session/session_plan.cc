@@ -4,6 +4,7 @@
 
 #include "compute/sql/plan/plan_memory.h"
 #include "compute/sql/session/session.h"
+#include "compute/sql/session/statement_kind.h"
 #include "compute/sql/syntax/syntax.h"
 #include "compute/sql/system/virtual_table.h"
 
@@ -14,20 +15,30 @@ using reactor::Task;
 namespace {
 
 bool uses_catalog(const Plan& plan) {
-  if (const auto* select = plan.as<SelectPlan>()) return select->source.table != nullptr;
+  if (const auto* select = plan.as<SelectPlan>()) return select->reads_tables;
   return plan.is_transactional() || plan.as<ExplainPlan>() != nullptr ||
-         plan.as<CreateIndexPlan>() != nullptr || plan.as<AlterTablePlan>() != nullptr;
+         plan.as<CreateIndexPlan>() != nullptr || plan.as<AlterTablePlan>() != nullptr ||
+         plan.as<PreparePlan>() != nullptr || plan.as<DeclarePlan>() != nullptr;
 }
 
 std::string_view statistics_name(const Plan& plan) {
   if (const auto* call = plan.as<CallPlan>()) return call->definition->name;
+  if (const auto* call = plan.as<CallRoutinePlan>()) return call->signature->name;
   return plan.tag;
 }
 
-bool same_columns(const Plan& left, const Plan& right) {
-  return std::ranges::equal(left.columns, right.columns, [](const ResultColumn& a, const ResultColumn& b) {
-    return a.name == b.name && a.type == b.type;
-  });
+// A statement within another one's plan; null: there is none.
+Plan* plan_within(Plan& plan) {
+  if (auto* prepare = std::get_if<PreparePlan>(&plan.body)) return prepare->statement.get();
+  if (auto* declare = std::get_if<DeclarePlan>(&plan.body)) return declare->query.get();
+  if (auto* explain = std::get_if<ExplainPlan>(&plan.body)) return explain->statement.get();
+  return nullptr;
+}
+
+// The statement that is prepared, of the text's.
+Node prepared_node(const PreparedStatement& prepared, const SyntaxTree& tree) {
+  const Node statement = tree.statement(0);
+  return prepared.within ? node(*find(*statement.body, "query")) : statement;
 }
 
 // Those that a failed block accepts.
@@ -63,6 +74,21 @@ void Session::forget(ParsedText parsed) {
   if (is_long(parsed.text_bytes)) environment_.planning->destroy(std::move(parsed));
 }
 
+Task<Status> Session::look_up_tables(std::vector<std::string> names, BindInput* input) {
+  for (std::string& name : names) {
+    storage::TableRef table = engine_.cached_table(name);
+    if (table == nullptr && find_virtual_table("", name) == nullptr) {
+      Result<storage::TableRef> found = co_await engine_.table(name);
+      if (!found.ok() && found.status().code() != ErrorCode::undefined_table) co_return found.status();
+      if (found.ok()) table = std::move(found).value();
+    }
+    if (table == nullptr || dropped_in_block_.contains(name)) continue;
+    input->indexes.emplace(table.get(), table->indexes);
+    input->tables.emplace(std::move(name), std::move(table));
+  }
+  co_return Status();
+}
+
 Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type> declared) {
   const Node statement = parsing.statement;
   BindInput input;
@@ -71,36 +97,38 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   input.facts = &facts_;
   // Read before the lookups: a change in between makes the plan look older than it is, which is safe.
   input.catalog_version = engine_.catalog_version();
+  if (Status status = name_statement(statement, input); !status.ok()) co_return status;
   std::vector<std::string> named;
   const auto name_tables = [&] { named = tables_named_by(statement, environment_.procedures); };
   if (is_long(parsing.length_bytes)) {
-    Status status = co_await run_on_planning_thread(name_tables);
-    if (!status.ok()) co_return status;
+    Status named_status = co_await run_on_planning_thread(name_tables);
+    if (!named_status.ok()) co_return named_status;
   } else {
     name_tables();
   }
-  for (std::string& name : named) {
-    storage::TableRef table = engine_.cached_table(name);
-    if (table == nullptr && find_virtual_table("", name) == nullptr) {
-      Result<storage::TableRef> found = co_await engine_.table(name);
-      if (!found.ok() && found.status().code() != ErrorCode::undefined_table) co_return found.status();
-      if (found.ok()) table = std::move(found).value();
-    }
-    if (table == nullptr || dropped_in_block_.contains(name)) continue;
-    input.indexes.emplace(table.get(), table->indexes);
-    input.tables.emplace(std::move(name), std::move(table));
-  }
+  Status status = co_await look_up_tables(std::move(named), &input);
+  if (const std::string routine = routine_named_by(statement); status.ok() && !routine.empty())
+    status = co_await look_up_routines(std::vector<std::string>(1, routine), &input);
+  if (!status.ok()) co_return status;
+  input.text = parsing.own_text();
   ErrorPlace place;
   input.place = &place;
   std::optional<Result<Plan>> plan;
   const auto work = [&plan, statement, &input] { plan.emplace(bind_statement(statement, input)); };
   if (is_long(parsing.length_bytes)) {
-    Status status = co_await run_on_planning_thread(work);
+    status = co_await run_on_planning_thread(work);
     if (!status.ok()) co_return status;
   } else {
     work();
   }
-  if (!plan->ok()) error_.position = place.position_in(*parsing.text);
+  if (!plan->ok()) {
+    error_.position = place.position_in(*parsing.text);
+    co_return std::move(*plan);
+  }
+  std::vector<std::uint32_t> tables;
+  for (const auto& [name, table] : input.tables) tables.push_back(table->id);
+  if (Plan* const within = plan_within(**plan)) within->tables = tables;
+  (*plan)->tables = std::move(tables);
   co_return std::move(*plan);
 }
 
@@ -121,6 +149,11 @@ Task<Status> Session::plan_statement(PreparedStatement& prepared, ParsedStatemen
 Result<std::shared_ptr<const Plan>> Session::account_plan(Plan plan) const {
   plan.memory = MemoryShare(environment_.client_memory);
   if (Status status = plan.memory.resize(memory_bytes(plan)); !status.ok()) return status;
+  Plan* const within = plan.as<ExplainPlan>() == nullptr ? plan_within(plan) : nullptr;
+  if (within != nullptr) {
+    within->memory = MemoryShare(environment_.client_memory);
+    if (Status status = within->memory.resize(memory_bytes(*within)); !status.ok()) return status;
+  }
   return std::make_shared<const Plan>(std::move(plan));
 }
 
@@ -148,11 +181,12 @@ Task<Status> Session::plan_text(PreparedStatement& prepared) {
     status = Status(ErrorCode::syntax_error, "cannot insert multiple commands into a prepared statement");
   } else {
     const Node statement = parsed.tree().statement_count() == 0 ? Node{} : parsed.tree().statement(0);
-    const ParsedStatement parsing{statement, prepared.text.size(), &prepared.text};
+    const ParsedStatement parsing{statement, 0, prepared.text.size(), &prepared.text};
     status = co_await plan_statement(prepared, parsing);
   }
   forget(std::move(parsed));
-  if (status.ok() && plans != nullptr) plans->add(prepared.text, prepared.declared_oids, prepared.plan);
+  if (status.ok() && plans != nullptr && !prepared.plan->depends_on_session())
+    plans->add(prepared.text, prepared.declared_oids, prepared.plan);
   co_return status;
 }
 
@@ -177,30 +211,47 @@ Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oi
   prepared->declared_oids = std::move(declared);
   Status status = co_await plan_text(*prepared);
   if (!status.ok()) co_return status;
+  co_return keep_prepared(std::move(name), std::move(prepared));
+}
+
+Status Session::keep_prepared(std::string name, std::shared_ptr<PreparedStatement> prepared) {
+  if (!name.empty() && prepared_.contains(name)) {
+    return Status(ErrorCode::duplicate_prepared_statement,
+                  "prepared statement \"" + name + "\" already exists");
+  }
+  prepared->prepared_us = facts_.present_us();
   prepared->memory = MemoryShare(environment_.client_memory);
-  status = prepared->memory.resize(prepared->size_bytes() + name.size());
-  if (!status.ok()) co_return status;
+  if (Status status = prepared->memory.resize(prepared->size_bytes() + name.size()); !status.ok())
+    return status;
   prepared->session_bytes = prepared->memory.bytes() + prepared->plan->memory.bytes();
   if (name.empty()) {
     unnamed_ = std::move(prepared);
   } else if (prepared_.size() >= kMaxPrepared) {
-    co_return Status(ErrorCode::limit_exceeded,
-                     "a session can have at most " + std::to_string(kMaxPrepared) + " prepared statements",
-                     "close those that are no longer needed");
+    return Status(ErrorCode::limit_exceeded,
+                  "a session can have at most " + std::to_string(kMaxPrepared) + " prepared statements",
+                  "close those that are no longer needed");
   } else if (prepared->session_bytes > kMaxPrepared_bytes - prepared_bytes_) {
-    co_return Status(ErrorCode::out_of_memory,
-                     "a session's prepared statements can take at most " +
-                         std::to_string(kMaxPrepared_bytes) + " bytes of memory",
-                     "close those that are no longer needed");
+    return Status(ErrorCode::out_of_memory,
+                  "a session's prepared statements can take at most " + std::to_string(kMaxPrepared_bytes) +
+                      " bytes of memory",
+                  "close those that are no longer needed");
   } else {
     prepared_bytes_ += prepared->session_bytes;
     prepared_.emplace(std::move(name), std::move(prepared));
   }
-  co_return Status();
+  return {};
 }
 
 bool Session::current(const Plan& plan) const {
-  return plan.catalog_version == engine_.catalog_version() || !uses_catalog(plan);
+  if (plan.as<FetchPlan>() != nullptr) {
+    const std::shared_ptr<const Plan> fetched = plan_named(plan);
+    return plan.as<FetchPlan>()->moves ||
+           (fetched == nullptr ? plan.columns.empty() : same_columns(plan.columns, fetched->columns));
+  }
+  if (const auto* execute = plan.as<ExecutePlan>()) return execute->statement == plan_named(plan);
+  if (!uses_catalog(plan)) return true;
+  // It may name a table that the block drops.
+  return plan.catalog_version == engine_.catalog_version() && dropped_in_block_.empty();
 }
 
 bool Session::current(const PreparedStatement& prepared) const {
@@ -217,11 +268,12 @@ Task<Status> Session::plan_again(PreparedStatement& prepared, Origin origin) {
   ParsedText parsed = co_await parse(&prepared.text);
   if (const SyntaxError* error = parsed.error()) co_return error->status;
   std::vector<Type> declared = prepared.declared;
-  const ParsedStatement parsing{parsed.tree().statement(0), prepared.text.size(), &prepared.text};
+  const ParsedStatement parsing{prepared_node(prepared, parsed.tree()), 0, prepared.text.size(),
+                                &prepared.text};
   Result<Plan> plan = co_await make_plan(parsing, std::move(declared));
   forget(std::move(parsed));
   if (!plan.ok()) co_return plan.status();
-  if (!same_columns(*plan, *before)) {
+  if (!plan->depends_on_session() && !same_columns(plan->columns, before->columns)) {
     if (origin == Origin::prepared)
       co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
     co_return Status(ErrorCode::catalog_changed,

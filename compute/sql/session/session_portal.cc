@@ -74,6 +74,7 @@ Status Session::bind(const BindRequest& request) {
       return Status(ErrorCode::duplicate_portal,
                     "cursor \"" + std::string(request.portal) + "\" already exists");
     }
+    if (portals_.size() >= kMaxPrepared) sweep_portals(nullptr);
     if (portals_.size() >= kMaxPrepared)
       return Status(ErrorCode::limit_exceeded, "too many portals in one session");
     portal = &portals_[std::string(request.portal)];
@@ -135,7 +136,10 @@ Status Session::bind(const BindRequest& request) {
   std::move(close).Cancel();
   portal->prepared = prepared;
   portal->plan = prepared->plan;
+  portal->number = ++portals_made_;
+  portal->as_cursor.declared_us = facts_.statement_us;
   portal->valid = true;
+  ++prepared->runs;
   return {};
 }
 

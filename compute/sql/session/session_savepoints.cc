@@ -19,7 +19,7 @@ Status Session::make_savepoint(const std::string& name) {
   if (state_ != State::block) return only_in_blocks("SAVEPOINT");
   ensure_transaction();
   savepoints_.push_back({name, transaction_->savepoint(), settings_, block_read_only_,
-                         created_in_block_.size(), dropped_in_block_});
+                         created_in_block_.size(), dropped_in_block_, portals_made_});
   return {};
 }
 
@@ -44,11 +44,15 @@ reactor::Task<Status> Session::rollback_to_savepoint(std::string name, ResultSin
   const auto found = find_savepoint(name);
   if (found == savepoints_.end())
     co_return Status(ErrorCode::undefined_savepoint, "savepoint \"" + name + "\" does not exist");
-  close_cursors(Portals::end_suspended);
   if (transaction_ != nullptr) {
     // After a conflict there is nothing left to go on with.
     if (Status status = transaction_->rollback_to(found->mark); !status.ok()) co_return status;
   }
+  // Those that were there stay where they are: none of the rows that are left to them is undone.
+  for (auto& [name_of_portal, portal] : portals_) {
+    if (portal.number > found->portals) portal.end();
+  }
+  if (unnamed_portal_.number > found->portals) unnamed_portal_.end();
   dropped_in_block_ = found->dropped;
   Status status = co_await undo_created(found->created, sink);
   if (!status.ok()) co_return status;

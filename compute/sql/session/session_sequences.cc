@@ -19,6 +19,8 @@ Status no_sequences() {
   return Status(ErrorCode::feature_not_supported, "there are no sequences here");
 }
 
+constexpr std::size_t kMaxIdentifier_bytes = 63;
+
 // A name as text, as a cast to regclass reads it: in lower case unless it is quoted, perhaps behind the
 // schema.
 std::string relation_of(std::string_view text) {
@@ -38,6 +40,10 @@ std::string relation_of(std::string_view text) {
       name += !quoted && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     }
   }
+  // As PostgreSQL, and its parser, shortens names.
+  std::size_t end = std::min(name.size(), kMaxIdentifier_bytes);
+  while (end < name.size() && end > 0 && (name[end] & 0xc0) == 0x80) --end;
+  name.resize(end);
   return name;
 }
 

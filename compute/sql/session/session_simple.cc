@@ -38,7 +38,8 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
       co_await engine_.executor().yield();
       work_.begin_turn();
     }
-    const ParsedStatement parsing{tree.statement(i), tree.statement_bytes(i, text.size()), &text};
+    const ParsedStatement parsing{tree.statement(i), tree.statement_begin(i),
+                                  tree.statement_bytes(i, text.size()), &text};
     ok = co_await run_simple(parsing, count == 1, i + 1 == count, sink);
   }
   forget(std::move(parsed));
@@ -46,7 +47,9 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
 
 Task<bool> Session::run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink) {
   auto prepared = std::make_shared<PreparedStatement>();
-  if (autocommit) prepared->text = *parsing.text;  // a retry may have to bind it again
+  // A retry may have to bind it again. PREPARE and DECLARE keep it.
+  prepared->text =
+      autocommit ? *parsing.text : parsing.text->substr(parsing.begin_bytes, parsing.length_bytes);
   Completion completion;
   begin_statement();
   Status status = co_await plan_statement(*prepared, parsing);
@@ -57,13 +60,19 @@ Task<bool> Session::run_simple(ParsedStatement parsing, bool autocommit, bool la
     simple_portal_.prepared = prepared;
     simple_portal_.plan = prepared->plan;
     simple_portal_.result_formats.assign(prepared->plan->columns.size(), 0);
+    const auto* fetch = prepared->plan->as<FetchPlan>();
+    const Portal* const fetched = fetch == nullptr ? nullptr : find_portal(fetch->name);
+    const bool binary = fetched != nullptr && fetched->as_cursor.binary;
+    if (binary) sink.show_binary(true);
     status = co_await execute(simple_portal_, sink, 0, autocommit, completion);
+    if (binary) sink.show_binary(false);
     simple_portal_.reset();
   }
   // The last statement's success is the transaction's: its completion waits for the commit.
   if (status.ok() && last) status = co_await sync();
   if (!status.ok()) {
     fail(status);
+    forget_portals();
     sink.error(status, error_);
     co_return false;
   }

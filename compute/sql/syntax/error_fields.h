@@ -13,6 +13,7 @@
 namespace namdb::sql {
 
 struct ErrorFields {
+  std::string sqlstate;  // that a procedure has raised; empty: the one of the error
   std::string detail;
   std::string schema;
   std::string table;

@@ -13,35 +13,54 @@
 namespace namdb::sql {
 namespace {
 
+// Removes a comment at the beginning. False: there is none.
+bool skip_comment(std::string_view& sql) {
+  if (sql.starts_with("--")) {
+    sql.remove_prefix(std::min(sql.find('\n'), sql.size()));
+    return true;
+  }
+  if (!sql.starts_with("/*")) return false;
+  // Comments nest.
+  std::size_t depth = 0;
+  do {
+    const bool opens = sql.starts_with("/*");
+    const bool closes = sql.starts_with("*/");
+    if (opens) ++depth;
+    if (closes) --depth;
+    sql.remove_prefix(opens || closes ? 2 : 1);
+  } while (depth > 0 && !sql.empty());
+  return true;
+}
+
 // The digits of a constant that the grammar has negated, from its sign on: "- 3", "-(3)", "- - -3".
 std::int64_t negated_constant(std::string_view sql) {
   while (!sql.empty()) {
+    if (skip_comment(sql)) continue;
     const char c = sql.front();
-    if (sql.starts_with("--")) {
-      sql.remove_prefix(std::min(sql.find('\n'), sql.size()));
-    } else if (sql.starts_with("/*")) {
-      // Comments nest.
-      std::size_t depth = 0;
-      do {
-        const bool opens = sql.starts_with("/*");
-        const bool closes = sql.starts_with("*/");
-        if (opens) ++depth;
-        if (closes) --depth;
-        sql.remove_prefix(opens || closes ? 2 : 1);
-      } while (depth > 0 && !sql.empty());
-    } else if (c == '-' || c == '(' || std::isspace(static_cast<unsigned char>(c))) {
-      sql.remove_prefix(1);
-    } else {
-      break;
-    }
+    if (c != '-' && c != '(' && !std::isspace(static_cast<unsigned char>(c))) break;
+    sql.remove_prefix(1);
   }
   std::int64_t value = 0;
   std::from_chars(sql.data(), sql.data() + sql.size(), value);
   return -value;
 }
 
+// The number of an option, as in INCREMENT BY -1: behind its words. It is not positive.
+std::int64_t option_number(std::string_view sql) {
+  while (!sql.empty()) {
+    if (skip_comment(sql)) continue;
+    const char c = sql.front();
+    if (c == '-') return negated_constant(sql);
+    if (c >= '0' && c <= '9') break;
+    const std::size_t end = c == '"' ? sql.find('"', 1) : 0;
+    sql.remove_prefix(std::min(end == std::string_view::npos ? sql.size() : end + 1, sql.size()));
+  }
+  return 0;
+}
+
 // libpg_query's JSON leaves out integers that are not positive. Zero is what a missing number is read as;
-// negative ones are read from the text, where the constant's location is that of the sign.
+// negative ones are read from the text, where the constant's location is that of the sign; an option's is
+// that of its name.
 void restore_negative_constants(Json& tree, std::string_view sql) {
   std::vector<Json*> open = {&tree};
   while (!open.empty()) {
@@ -56,6 +75,13 @@ void restore_negative_constants(Json& tree, std::string_view sql) {
         const auto at = location->get<std::int64_t>();
         if (at >= 0 && static_cast<std::size_t>(at) < sql.size() && sql[static_cast<std::size_t>(at)] == '-')
           (*value)["ival"] = negated_constant(sql.substr(static_cast<std::size_t>(at)));
+        continue;
+      }
+      const auto argument = json.find("arg");
+      if (json.contains("defname") && argument != json.end() && location != json.end() &&
+          location->is_number_integer() && *argument == Json{{"Integer", Json::object()}}) {
+        const auto at = static_cast<std::size_t>(location->get<std::int64_t>());
+        if (at < sql.size()) (*argument)["Integer"]["ival"] = option_number(sql.substr(at));
         continue;
       }
     }
@@ -101,11 +127,15 @@ Node SyntaxTree::statement(std::size_t index) const {
   return statement == nullptr ? Node{} : node(*statement);
 }
 
+std::size_t SyntaxTree::statement_begin(std::size_t index) const {
+  return static_cast<std::size_t>(integer(list(*tree_, "stmts")[index], "stmt_location"));
+}
+
 std::size_t SyntaxTree::statement_bytes(std::size_t index, std::size_t text_bytes) const {
   const Json& statement = list(*tree_, "stmts")[index];
   const auto length = static_cast<std::size_t>(integer(statement, "stmt_len"));
   // The last statement's length is missing: it reaches to the end.
-  return length != 0 ? length : text_bytes - static_cast<std::size_t>(integer(statement, "stmt_location"));
+  return length != 0 ? length : text_bytes - statement_begin(index);
 }
 
 Node node(const Json& json) {

@@ -36,7 +36,8 @@ class SyntaxTree {
   explicit SyntaxTree(Json tree);
   std::size_t statement_count() const;
   Node statement(std::size_t index) const;
-  // The length of the statement's part of the text, in bytes.
+  // Where the statement's part of the text begins, and its length, in bytes.
+  std::size_t statement_begin(std::size_t index) const;
   std::size_t statement_bytes(std::size_t index, std::size_t text_bytes) const;
 
  private:

@@ -6,8 +6,10 @@
 
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression.h"
+#include "compute/sql/expression/session_objects.h"
 #include "compute/sql/system/catalog_rows.h"
 #include "compute/sql/system/setting_definition.h"
+#include "compute/sql/value/array.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -112,6 +114,34 @@ void add_settings(CatalogRowWriter& rows, const VirtualTableInput&) {
         .text("source", "default")
         .text("boot_val", setting.fallback)
         .text("reset_val", setting.fallback);
+  }
+}
+
+void add_prepared(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  if (input.facts->objects == nullptr) return;
+  for (const PreparedObject& prepared : input.facts->objects->prepared_statements()) {
+    ArrayWriter types(TypeId::text_array);
+    for (const Type& type : prepared.parameters) types.add(Datum::of_text(type_name(type.id)));
+    rows.add()
+        .text("name", prepared.name)
+        .text("statement", prepared.statement)
+        .number("prepare_time", prepared.prepared_us)
+        .set("parameter_types", types.finish(rows.arena()))
+        .flag("from_sql", prepared.from_sql)
+        .number("generic_plans", static_cast<std::int64_t>(prepared.runs));
+  }
+}
+
+void add_cursors(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  if (input.facts->objects == nullptr) return;
+  for (const CursorObject& cursor : input.facts->objects->cursors()) {
+    rows.add()
+        .text("name", cursor.name)
+        .text("statement", cursor.statement)
+        .flag("is_holdable", cursor.holds)
+        .flag("is_binary", cursor.binary)
+        .flag("is_scrollable", cursor.scrolls)
+        .number("creation_time", cursor.declared_us);
   }
 }
 
@@ -301,6 +331,8 @@ constexpr std::array kViews = {
     View{kCatalogSchema, "pg_indexes", add_index_names},
     View{kCatalogSchema, "pg_sequences", add_sequence_names},
     View{kCatalogSchema, "pg_settings", add_settings},
+    View{kCatalogSchema, "pg_prepared_statements", add_prepared},
+    View{kCatalogSchema, "pg_cursors", add_cursors},
     View{kInformationSchema, "tables", add_information_tables},
     View{kInformationSchema, "columns", add_information_columns},
     View{kInformationSchema, "table_constraints", add_information_constraints},

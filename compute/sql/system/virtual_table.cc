@@ -39,6 +39,17 @@ Task<Result<VirtualRows>> fabric_rows(VirtualTableInput input) {
   co_return rows;
 }
 
+Task<Result<VirtualRows>> procedures_rows(VirtualTableInput input) {
+  Result<std::vector<storage::RoutineRef>> routines = co_await input.engine->routines();
+  if (!routines.ok()) co_return routines.status();
+  VirtualRows rows;
+  for (const storage::RoutineRef& routine : *routines) {
+    rows.push_back({Datum::of_text("public"), text_of(*input.arena, routine->name),
+                    text_of(*input.arena, routine->definition)});
+  }
+  co_return rows;
+}
+
 Task<Result<VirtualRows>> tables_rows(VirtualTableInput input) {
   Result<std::vector<storage::TableRef>> tables = co_await input.engine->tables();
   if (!tables.ok()) co_return tables.status();
@@ -178,6 +189,10 @@ const std::vector<VirtualTable>& all_tables() {
         {"method", {TypeId::text}},
         {"parts", {TypeId::int4}}},
        indexes_rows},
+      {"public",
+       "namdb_procedures",
+       {{"schema_name", {TypeId::text}}, {"procedure_name", {TypeId::text}}, {"definition", {TypeId::text}}},
+       procedures_rows},
       {"pg_catalog",
        "pg_stat_activity",
        {{"datname", {TypeId::text}},

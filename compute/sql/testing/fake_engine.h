@@ -52,6 +52,11 @@ class FakeEngine : public txn::Engine {
   reactor::Task<Status> drop_index(std::string name, bool constraint) override;
   reactor::Task<Status> alter_table(txn::TableAlteration alteration) override;
   reactor::Task<Status> replace_table(txn::TableReplacement replacement) override;
+  reactor::Task<Result<storage::RoutineRef>> routine(std::string name) override;
+  storage::RoutineRef cached_routine(std::string_view name) override;
+  reactor::Task<Result<std::vector<storage::RoutineRef>>> routines() override;
+  reactor::Task<Status> create_routine(txn::RoutineDefinition definition) override;
+  reactor::Task<Status> drop_routine(std::string name, std::uint64_t version) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return retry_; }
   reactor::Task<Result<std::uint32_t>> commit_slot() override { co_return slot_; }
@@ -94,6 +99,7 @@ class FakeEngine : public txn::Engine {
   std::map<std::string, storage::TableRef, std::less<>> tables_;
   std::vector<storage::TableRef> former_tables_;  // whose schemas indexes borrow
   std::map<std::uint32_t, Rows> data_;
+  std::map<std::string, storage::RoutineRef, std::less<>> routines_;
   std::uint32_t next_table_ = 1;
   std::uint32_t slot_ = 20;
   std::uint64_t clock_ = 1;

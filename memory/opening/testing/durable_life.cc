@@ -95,6 +95,25 @@ Status DurableLife::drop_table(const std::string& name) {
   return client_->call<control::DropTableReply>(control::DROP_TABLE, request).status();
 }
 
+const std::map<std::string, control::RoutineDescriptor>& DurableLife::routines() const {
+  return cluster_->server->catalog()->routines();
+}
+
+Status DurableLife::put_routine(const std::string& name, const std::string& definition) {
+  control::CreateRoutineRequest request;
+  request.set_name(name);
+  request.set_definition(definition);
+  if (routines().contains(name)) request.set_replaces_version(routines().at(name).version());
+  return client_->call<control::CreateRoutineReply>(control::CREATE_ROUTINE, request).status();
+}
+
+Status DurableLife::drop_routine(const std::string& name) {
+  control::DropRoutineRequest request;
+  request.set_name(name);
+  request.set_version(routines().at(name).version());
+  return client_->call<control::DropRoutineReply>(control::DROP_ROUTINE, request).status();
+}
+
 control::TableDescriptor DurableLife::descriptor(const std::string& name) const {
   return cluster_->server->catalog()->tables().at(name);
 }

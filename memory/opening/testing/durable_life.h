@@ -58,6 +58,9 @@ class DurableLife {
   Status create_table(const std::string& name) { return client_->create(accounts(name)).status(); }
   Status drop_table(const std::string& name);
   Status create_index(const std::string& name, const std::string& table);
+  // Takes the place of the one of that name, if there is one.
+  Status put_routine(const std::string& name, const std::string& definition);
+  Status drop_routine(const std::string& name);
   // Commits, which are durable and installed when they return. The rows of the last two are there.
   Status insert(const std::string& table, std::int64_t key, std::int64_t value);
   // A compute server's fault in the entry of an insert, which is not installed.
@@ -82,6 +85,7 @@ class DurableLife {
   // Keys in the index's tree.
   std::size_t index_entries(const std::string& name) const;
   std::vector<std::string> tables() const;
+  const std::map<std::string, control::RoutineDescriptor>& routines() const;
 
  private:
   struct Place {

@@ -16,6 +16,7 @@ EXEMPT = (
     "tools/dev/",
     "tools/nambench/",
     "tools/namctl/",
+    "tools/namsql/",
     "tools/sqltest/",
     "tools/stress/",
     "tools/support/",

@@ -41,6 +41,7 @@ NEAREST = (
     ("common/fabric/sim/", r"namsim_faults.*"),
     ("common/reactor/", r"e2e_daemons"),
     ("tools/namctl/", r"e2e_namctl"),
+    ("tools/namsql/", r"namsql_test|e2e_namsql"),
     ("tools/nambench/", r"e2e_nambench"),
     ("tools/sqltest/", r"e2e_corpus"),
 )

@@ -128,6 +128,11 @@ TEST_CASE("while a memory server is away, and while it opens again, transactions
   }
   CHECK(rows.clock().now_ns() - began_ns < kAtOnce_ns);
   CHECK(rows.try_create_index(false).code() == ErrorCode::cannot_connect_now);
+  // Routines concern server 0 alone.
+  compute::Worker& worker = rows.cluster().worker(0);
+  fabric::sim::SimWorld& world = rows.cluster().world();
+  CHECK(world.run(rows.cluster().node(0), worker.create_routine({"r", "text", 0})).ok());
+  CHECK(worker.cached_routine("r") != nullptr);
 
   auto all_the_time = rows.begin_in_new_session();
   rows.write(*all_the_time, test.near[1], 2);

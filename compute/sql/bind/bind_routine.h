@@ -1,0 +1,30 @@
+// Procedures that are written in SQL or PL/pgSQL: CREATE, DROP and CALL.
+#pragma once
+
+#include <memory>
+
+#include "compute/api/routine.h"
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/plan/routine.h"
+
+namespace namdb::sql {
+
+// The signature in a CREATE PROCEDURE statement. `facts`: of the session, for the parameters' defaults.
+Result<RoutineSignature> bind_signature(const Json& create, const SessionFacts* facts);
+// The same of a routine of the catalog. Error internal: its definition is damaged.
+Result<std::shared_ptr<const RoutineSignature>> signature_of(const storage::RoutineRef& routine,
+                                                             const SessionFacts* facts);
+
+Result<Plan> bind_create_routine(StatementBinder& binder, const Json& body);
+Result<Plan> bind_drop_routine(const Json& body);
+// The arguments of a CALL, those by position first.
+struct CallArguments {
+  std::vector<const Json*> values;  // of each parameter; null: none is given
+  bool fits = true;
+};
+CallArguments match_arguments(const Json& call, const RoutineSignature& signature);
+// CALL of a procedure that is written in SQL. `call`: the FuncCall.
+Result<Plan> bind_routine_call(StatementBinder& binder, const Json& call,
+                               const std::shared_ptr<const RoutineSignature>& signature);
+
+}  // namespace namdb::sql

@@ -1,0 +1,114 @@
+// UPDATE and DELETE, of one table or with the rows of others (FROM, USING).
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "compute/sql/bind/bind_check.h"
+#include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/check_status.h"
+#include "compute/sql/plan/index_path.h"
+
+namespace namdb::sql {
+namespace {
+
+// Binds the rows that the statement changes. `items`: FROM or USING.
+Status bind_rows(StatementBinder& binder, ExpressionBinder& expressions, const Json& body, const Json& items,
+                 Source& source, ChangedJoin& joined) {
+  const Json& relation = *find(body, "relation");
+  const Json* const where = find(body, "whereClause");
+  if (!items.empty()) {
+    NAMDB_SQL_ASSIGN(joined, bind_changed_join(binder, expressions, relation, items, where));
+    source.table = joined.table;
+    source.name = joined.name;
+    return {};
+  }
+  NAMDB_SQL_ASSIGN(source, bind_source(binder, expressions, relation, where));
+  find_index_path(source, indexes_of(binder.input, source), {});
+  if (source.table == nullptr)
+    return Status(ErrorCode::insufficient_privilege, "table " + source.name + " can only be read");
+  return check_changeable(source.table->name);
+}
+
+// Makes the plan of the join. `readers`: the statement's expressions that read the joined rows; afterwards
+// they name columns as ChangedRowsPlan says.
+std::unique_ptr<ChangedRowsPlan> plan_join(const Scope& scope, ChangedJoin joined,
+                                           const std::vector<Expr*>& readers) {
+  if (joined.join == nullptr) return nullptr;
+  auto plan = std::make_unique<ChangedRowsPlan>();
+  SelectPlan& query = plan->query;
+  query.join = std::move(joined.join);
+  const std::uint32_t first = joined.first_column;
+  const auto columns = static_cast<std::uint32_t>(joined.table->schema.columns().size());
+  for (const std::uint32_t column : joined.table->schema.key())
+    query.targets.push_back(scope_column(scope, first + column));
+  std::vector<bool> read(scope.columns.size());
+  for (const Expr* reader : readers) for_each_column(*reader, [&read](std::uint32_t i) { read[i] = true; });
+  std::vector<std::uint32_t> places(scope.columns.size());
+  std::uint32_t next = columns;
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    if (i >= first && i < first + columns) {
+      places[i] = i - first;
+    } else if (read[i]) {
+      places[i] = next++;
+      query.targets.push_back(scope_column(scope, i));
+    }
+  }
+  for (Expr* reader : readers) renumber_columns(*reader, places);
+  assign_slots(query, column_names(scope));
+  return plan;
+}
+
+void add_readers(const std::vector<ExprPtr>& exprs, std::vector<Expr*>& readers) {
+  for (const ExprPtr& expr : exprs) readers.push_back(expr.get());
+}
+
+}  // namespace
+
+Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
+  NAMDB_SQL_CHECK(
+      only(body, "UPDATE",
+           {"relation", "targetList", "whereClause", "fromClause", "returningList", "withClause"}));
+  ErrorPlace* const place = binder.input.place;
+  if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
+  UpdatePlan update;
+  ChangedJoin joined;
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
+  expressions.set_query(&binder, nullptr);
+  NAMDB_SQL_CHECK(bind_rows(binder, expressions, body, list(body, "fromClause"), update.source, joined));
+  expressions.set_aggregates(nullptr, "UPDATE");
+  for (const Json& item : list(body, "targetList")) {
+    NAMDB_SQL_CHECK(
+        bind_assignment(expressions, *update.source.table, *node(item).body, place, update.assignments));
+  }
+  NAMDB_SQL_ASSIGN(update.checks, bind_checks_of(binder, *update.source.table));
+  Plan plan;
+  plan.tag = "UPDATE";
+  NAMDB_SQL_CHECK(bind_returning(expressions, body, place, update.returning, plan.columns));
+  std::vector<Expr*> readers;
+  for (const Assignment& assignment : update.assignments) readers.push_back(assignment.value.get());
+  add_readers(update.returning, readers);
+  update.joined = plan_join(expressions.scope(), std::move(joined), readers);
+  plan.body = std::move(update);
+  return plan;
+}
+
+Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
+  NAMDB_SQL_CHECK(
+      only(body, "DELETE", {"relation", "whereClause", "usingClause", "returningList", "withClause"}));
+  if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
+  DeletePlan deletion;
+  ChangedJoin joined;
+  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_query(&binder, nullptr);
+  NAMDB_SQL_CHECK(bind_rows(binder, expressions, body, list(body, "usingClause"), deletion.source, joined));
+  Plan plan;
+  plan.tag = "DELETE";
+  NAMDB_SQL_CHECK(bind_returning(expressions, body, binder.input.place, deletion.returning, plan.columns));
+  std::vector<Expr*> readers;
+  add_readers(deletion.returning, readers);
+  deletion.joined = plan_join(expressions.scope(), std::move(joined), readers);
+  plan.body = std::move(deletion);
+  return plan;
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,456 @@
+// Cursors: portals that DECLARE makes and that FETCH and MOVE read, as they read those that Bind has made.
+// Rows are read when they are wanted. They are kept as long as they may be wanted again (SCROLL), and where
+// the portal could not read them later: before its transaction writes to its tables, and before it commits
+// and leaves the cursor behind (WITH HOLD).
+#include <algorithm>
+#include <utility>
+
+#include "compute/sql/session/session.h"
+#include "compute/sql/session/statement_kind.h"
+#include "compute/sql/value/value_format.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+namespace {
+
+Status only_forward_error() {
+  return Status(ErrorCode::portal_not_ready, "cursor can only scan forward",
+                "Declare it with SCROLL option to enable backward scan.");
+}
+
+Status cannot_run(std::string_view name) {
+  return Status(ErrorCode::portal_not_ready, "portal \"" + std::string(name) + "\" cannot be run");
+}
+
+// An error of a row's values, which comes when that row is wanted.
+bool is_of_values(const Status& status) {
+  if (status.ok()) return false;
+  const std::string_view sqlstate = status.info().sqlstate;
+  return sqlstate.starts_with("22") || sqlstate.starts_with("21");
+}
+
+bool reads_one_of(const Plan& plan, const std::vector<std::uint32_t>* tables) {
+  return tables == nullptr || std::ranges::find_first_of(plan.tables, *tables) != plan.tables.end();
+}
+
+std::uint64_t magnitude(std::int64_t count) {
+  return count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
+}
+
+}  // namespace
+
+std::vector<CursorObject> Session::cursors() const {
+  std::vector<CursorObject> objects;
+  const auto add = [&objects](const std::string& name, const Portal& portal) {
+    if (!portal.valid) return;
+    const CursorState& cursor = portal.as_cursor;
+    objects.push_back(
+        {name, portal.prepared->text, cursor.holds, cursor.binary, cursor.scrolls, cursor.declared_us});
+  };
+  add("", unnamed_portal_);
+  for (const auto& [name, portal] : portals_) add(name, portal);
+  return objects;
+}
+
+Result<Portal*> Session::make_cursor(const DeclarePlan& plan, const Portal& running) {
+  if (find_portal(plan.name) != nullptr) {
+    return Status(ErrorCode::duplicate_portal, "cursor \"" + plan.name + "\" already exists");
+  }
+  if (portals_.size() >= kMaxPrepared) sweep_portals(&running);
+  if (portals_.size() >= kMaxPrepared)
+    return Status(ErrorCode::limit_exceeded, "too many portals in one session");
+  close_portal(plan.name);
+  const std::string& text = running.prepared->text;
+  std::size_t size_bytes = text.size() + running.parameters.size() * sizeof(Datum);
+  for (const Datum& value : running.parameters) size_bytes += value.null ? 0 : value.text.size();
+  if (size_bytes > kMaxPortal_bytes - portal_bytes_) {
+    return Status(ErrorCode::limit_exceeded,
+                  "the texts and parameters of a session's cursors can have at most " +
+                      std::to_string(kMaxPortal_bytes) + " bytes");
+  }
+  MemoryShare memory(environment_.client_memory);
+  if (Status status = memory.resize(size_bytes); !status.ok()) return status;
+  Portal& made = portals_[plan.name];
+  portal_bytes_ += size_bytes;
+  made.size_bytes = size_bytes;
+  made.memory = std::move(memory);
+  const std::span<const Datum> parameters = made.arrays.keep(std::span<const Datum>(running.parameters));
+  made.parameters.assign(parameters.begin(), parameters.end());
+  made.prepared = std::make_shared<PreparedStatement>();
+  made.prepared->text = text;
+  made.prepared->within = true;
+  made.prepared->declared = running.plan->parameters;
+  made.prepared->plan = plan.query;
+  made.prepared->statistics = &environment_.statistics.entry(plan.query->tag);
+  made.plan = plan.query;
+  made.result_formats.assign(plan.query->columns.size(), 0);
+  made.number = ++portals_made_;
+  CursorState& cursor = made.as_cursor;
+  cursor.declared = true;
+  cursor.binary = plan.binary;
+  cursor.scrolls = plan.scrolls;
+  cursor.only_forward = plan.only_forward;
+  cursor.holds = plan.holds;
+  cursor.declared_us = facts_.statement_us;
+  made.valid = true;
+  return &made;
+}
+
+Task<Status> Session::run_declare(const DeclarePlan& plan, const Portal& running, ResultSink& sink,
+                                  bool autocommit) {
+  // The statements of one simple query are like those of a block.
+  const bool in_block = state_ == State::block || (&running == &simple_portal_ && !autocommit);
+  if (!plan.holds && !in_block) {
+    co_return Status(ErrorCode::no_active_transaction,
+                     "DECLARE CURSOR can only be used in transaction blocks");
+  }
+  const Result<Portal*> made = make_cursor(plan, running);
+  if (!made.ok()) co_return made.status();
+  Portal& portal = **made;
+  const bool in_transaction = plan.query->as<SelectPlan>()->needs_transaction();
+  Status status;
+  if (state_ == State::idle && plan.holds && (autocommit || !in_transaction)) {
+    // It is a transaction of its own, which may be tried again.
+    portal.as_cursor.kept = std::make_unique<KeptRows>(environment_.client_memory);
+    CursorSink to(sink, false, portal.as_cursor.kept.get(), 0);
+    Completion completion;
+    if (in_transaction) {
+      status = co_await run_autocommit(portal, to, completion);
+    } else {
+      status = co_await run_in_transaction(portal, to, 0, completion);
+    }
+    if (status.ok()) status = portal.as_cursor.kept->count();
+    portal.as_cursor.source_done = portal.as_cursor.held = true;
+  } else if (in_transaction) {
+    // The cursor shows the rows as they are now.
+    ensure_transaction();
+    status = co_await transaction_->fetch();
+  }
+  if (!status.ok()) close_portal(plan.name);
+  co_return status;
+}
+
+Task<Status> Session::run_fetch(const Plan& plan, const Portal& running, ResultSink& sink,
+                                Completion& completion) {
+  const FetchPlan& fetch = *plan.as<FetchPlan>();
+  Portal* const portal = find_portal(fetch.name);
+  if (portal == nullptr)
+    co_return Status(ErrorCode::undefined_portal, "cursor \"" + fetch.name + "\" does not exist");
+  if (portal == &running || portal->failed) co_return cannot_run(fetch.name);
+  const bool is_query = portal->plan->as<SelectPlan>() != nullptr;
+  if (portal->plan->columns.empty() || (!is_query && !writes_rows(*portal->plan)))
+    co_return Status(ErrorCode::feature_not_supported,
+                     "FETCH from a portal of this statement is not supported");
+  if (!fetch.moves && !same_columns(plan.columns, portal->plan->columns))
+    co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
+  CursorState& cursor = portal->as_cursor;
+  if (portal->finished) cursor.at_end = cursor.source_done = true;
+  Status status;
+  if (!is_query && !cursor.in_use()) status = co_await keep_all_rows(*portal, sink, false);
+  std::uint64_t rows = 0;
+  const Receiver to{sink, !fetch.moves};
+  FetchPlan wanted = fetch;
+  if (status.ok()) status = co_await move_cursor(std::move(wanted), portal, to, &rows);
+  if (!status.ok()) {
+    portal->failed = true;
+    portal->cursor.reset();
+    co_return status;
+  }
+  completion.rows = rows;
+  completion.counts_rows = true;
+  co_return Status();
+}
+
+Task<Status> Session::execute_cursor(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+                                     Completion& completion) {
+  CursorState& cursor = portal.as_cursor;
+  if (portal.failed) co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has failed");
+  sink.begin_rows(portal.plan->columns, facts_.zone());
+  std::uint64_t rows = 0;
+  const Receiver to{sink};
+  Status status = co_await go_forward(max_rows == 0 ? kAllRows : max_rows, &portal, to, &rows);
+  if (!status.ok()) {
+    portal.failed = true;
+    portal.cursor.reset();
+    co_return status;
+  }
+  const bool is_query = portal.plan->as<SelectPlan>() != nullptr;
+  completion = cursor.completion;
+  if (is_query) set_completion(*portal.plan, rows, completion);
+  if (completion.counts_rows) completion.rows = rows;
+  const bool may_have_more =
+      !is_query || !cursor.source_done ||
+      (cursor.kept != nullptr && cursor.position < cursor.kept_from + cursor.kept->size()) ||
+      !cursor.end.ok();
+  completion.suspended = max_rows != 0 && rows >= max_rows && may_have_more;
+  if (!completion.suspended) cursor.at_end = true;
+  co_return Status();
+}
+
+Task<Status> Session::keep_all_rows(Portal& portal, ResultSink& sink, bool autocommit) {
+  CursorState& cursor = portal.as_cursor;
+  cursor.kept = std::make_unique<KeptRows>(environment_.client_memory);
+  CursorSink to(sink, false, cursor.kept.get(), 0);
+  Status status = co_await execute_all(portal, to, 0, autocommit, cursor.completion);
+  // The statement may be committed: it is too late for an error of the last few rows.
+  const Status counted = cursor.kept->count();
+  static_cast<void>(counted);
+  cursor.source_done = true;
+  co_return status;
+}
+
+Task<Status> Session::move_cursor(FetchPlan fetch, Portal* portal, Receiver to, std::uint64_t* rows) {
+  const bool all = fetch.count == FetchPlan::kAll;
+  std::uint64_t count = magnitude(fetch.count);
+  switch (fetch.direction) {
+    case FetchDirection::absolute:
+      co_return co_await move_absolute(fetch.count, portal, to, rows);
+    case FetchDirection::relative: {
+      if (fetch.count == 0) co_return co_await give_current(portal, to, rows);
+      const Receiver nowhere{to.sink, false};
+      const bool forward = fetch.count > 0;
+      Status status;
+      if (count > 1 && forward) status = co_await go_forward(count - 1, portal, nowhere, rows);
+      if (count > 1 && !forward) status = co_await go_backward(count - 1, portal, nowhere, rows);
+      if (!status.ok()) co_return status;
+      if (forward) co_return co_await go_forward(1, portal, to, rows);
+      co_return co_await go_backward(1, portal, to, rows);
+    }
+    case FetchDirection::forward:
+    case FetchDirection::backward:
+      break;
+  }
+  if (fetch.count == 0) co_return co_await give_current(portal, to, rows);
+  const bool forward = (fetch.direction == FetchDirection::forward) == (fetch.count > 0);
+  if (all) count = kAllRows;
+  if (forward) co_return co_await go_forward(count, portal, to, rows);
+  const CursorState& cursor = portal->as_cursor;
+  if (all && !to.gives_rows && cursor.at_start && !cursor.at_end) co_return Status();
+  co_return co_await go_backward(count, portal, to, rows);
+}
+
+// As PostgreSQL does, also where it decides which cursors can do it: rows are passed forward if that is
+// nearer.
+Task<Status> Session::move_absolute(std::int64_t count, Portal* portal, Receiver to, std::uint64_t* rows) {
+  CursorState& cursor = portal->as_cursor;
+  const Receiver nowhere{to.sink, false};
+  const std::uint64_t target = magnitude(count);
+  Status status;
+  if (count < 0) {
+    status = co_await go_forward(kAllRows, portal, nowhere, rows);
+    if (status.ok() && target > 1) status = co_await go_backward(target - 1, portal, nowhere, rows);
+    if (!status.ok()) co_return status;
+    co_return co_await go_backward(1, portal, to, rows);
+  }
+  const std::uint64_t place = cursor.position + (cursor.at_end ? 1 : 0);
+  const bool rewinds = target == 0 || target - 1 <= cursor.position / 2;
+  if (rewinds && (!cursor.at_start || cursor.at_end)) {
+    status = co_await go_backward(kAllRows, portal, nowhere, rows);
+    if (!status.ok()) co_return status;
+  }
+  if (rewinds && target > 1) status = co_await go_forward(target - 1, portal, nowhere, rows);
+  if (!rewinds && target <= place) status = co_await go_backward(place - target + 1, portal, nowhere, rows);
+  if (!rewinds && target > place + 1) status = co_await go_forward(target - place - 1, portal, nowhere, rows);
+  *rows = 0;
+  if (!status.ok() || target == 0) co_return status;
+  co_return co_await go_forward(1, portal, to, rows);
+}
+
+Task<Status> Session::give_current(Portal* portal, Receiver to, std::uint64_t* rows) {
+  const CursorState& cursor = portal->as_cursor;
+  *rows = !cursor.at_start && !cursor.at_end ? 1 : 0;
+  if (*rows == 0 || !to.gives_rows) co_return Status();
+  if (cursor.only_forward) co_return only_forward_error();
+  co_return co_await give_kept(portal, cursor.position - 1, 1, false, to);
+}
+
+Task<Status> Session::go_forward(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows) {
+  CursorState& cursor = portal->as_cursor;
+  *rows = 0;
+  if (cursor.at_end || count == 0) co_return Status();
+  const std::uint64_t kept_end = cursor.kept == nullptr ? 0 : cursor.kept_from + cursor.kept->size();
+  if (cursor.position < kept_end) {
+    *rows = std::min(count, kept_end - cursor.position);
+    Status status = co_await give_kept(portal, cursor.position, *rows, false, to);
+    if (!status.ok()) co_return status;
+    cursor.position += *rows;
+  }
+  if (*rows < count && !cursor.source_done) {
+    std::uint64_t read = 0;
+    const std::uint64_t wanted = count == kAllRows ? kAllRows : count - *rows;
+    Status status = co_await read_rows(wanted, portal, to, &read);
+    if (!status.ok()) co_return status;
+    cursor.position += read;
+    *rows += read;
+  }
+  if (*rows < count && !cursor.end.ok()) co_return cursor.end;
+  if (*rows > 0) cursor.at_start = false;
+  if (*rows < count) cursor.at_end = true;
+  co_return Status();
+}
+
+Task<Status> Session::go_backward(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows) {
+  CursorState& cursor = portal->as_cursor;
+  *rows = 0;
+  if (!cursor.scrolls) co_return only_forward_error();
+  if (cursor.at_start || count == 0) co_return Status();
+  // The number of rows before the place; all of them are kept.
+  const std::uint64_t before = cursor.at_end ? cursor.position : cursor.position - 1;
+  *rows = std::min(count, before);
+  if (*rows > 0) {
+    Status status = co_await give_kept(portal, before - 1, *rows, true, to);
+    if (!status.ok()) co_return status;
+  }
+  if (*rows < count) {
+    cursor.at_start = true;
+    cursor.position = 0;
+    if (before > 0) cursor.at_end = false;
+  } else {
+    cursor.at_end = false;
+    cursor.position = before - *rows + 1;
+  }
+  co_return Status();
+}
+
+Task<Status> Session::give_kept(Portal* portal, std::uint64_t first, std::uint64_t count, bool backward,
+                                Receiver to) {
+  if (!to.gives_rows) co_return Status();
+  const CursorState& cursor = portal->as_cursor;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t row = (backward ? first - i : first + i) - cursor.kept_from;
+    to.sink.add_row((*cursor.kept)[row]);
+    work_.charge(Work::kRow_units);
+    Status status;
+    if (to.sink.congested()) status = co_await to.sink.relieve();
+    if (status.ok() && work_.due()) {
+      co_await engine_.executor().yield();
+      work_.begin_turn();
+      status = interrupt_.check();
+    }
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+Task<Status> Session::read_rows(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows) {
+  CursorState& cursor = portal->as_cursor;
+  const bool keeps_one = cursor.declared && !cursor.only_forward && !cursor.scrolls;
+  KeptRows* kept = nullptr;
+  if (cursor.scrolls || keeps_one) {
+    if (cursor.kept == nullptr) cursor.kept = std::make_unique<KeptRows>(environment_.client_memory);
+    kept = cursor.kept.get();
+    if (keeps_one) kept->clear();
+  }
+  CursorSink sink(to.sink, to.gives_rows, kept, keeps_one ? count - 1 : 0);
+  Completion completion;
+  Status status = co_await run_in_transaction(*portal, sink, count == kAllRows ? 0 : count, completion);
+  if (status.ok() && kept != nullptr) status = kept->count();
+  if (!status.ok()) co_return status;
+  *rows = completion.rows;
+  if (keeps_one) cursor.kept_from = cursor.position + *rows - kept->size();
+  cursor.source_done = !completion.suspended;
+  co_return Status();
+}
+
+Task<Status> Session::keep_rest(Portal* portal, ResultSink* sink) {
+  CursorState& cursor = portal->as_cursor;
+  if (cursor.kept == nullptr) {
+    cursor.kept = std::make_unique<KeptRows>(environment_.client_memory);
+    cursor.kept_from = cursor.position;
+  }
+  CursorSink to(*sink, false, cursor.kept.get(), 0);
+  Completion completion;
+  Status status = co_await run_in_transaction(*portal, to, 0, completion);
+  portal->cursor.reset();
+  if (status.ok()) status = cursor.kept->count();
+  if (is_of_values(status)) {
+    cursor.end = std::move(status);
+    error_ = {};
+    status = Status();
+  }
+  cursor.source_done = true;
+  if (!status.ok()) portal->failed = true;
+  co_return status;
+}
+
+Task<Status> Session::keep_open_portals(const std::vector<std::uint32_t>* tables, const Portal* running,
+                                        ResultSink* sink) {
+  std::vector<Portal*> open;
+  const auto add = [&](Portal& portal) {
+    const bool has_ended = !portal.valid || portal.failed || portal.finished || portal.as_cursor.at_end ||
+                           portal.as_cursor.source_done;
+    if (&portal == running || has_ended) return;
+    const auto* const query = portal.plan->as<SelectPlan>();
+    if (query != nullptr && query->needs_transaction() && reads_one_of(*portal.plan, tables))
+      open.push_back(&portal);
+  };
+  add(unnamed_portal_);
+  for (auto& [name, portal] : portals_) add(portal);
+  for (Portal* const portal : open) {
+    Status status = co_await keep_rest(portal, sink);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+Status Session::check_not_read(std::string_view command, const storage::Table& table) const {
+  for (const auto& [name, portal] : portals_) {
+    const CursorState& cursor = portal.as_cursor;
+    if (!portal.valid || !cursor.declared || cursor.held) continue;
+    if (std::ranges::find(portal.plan->tables, table.id) == portal.plan->tables.end()) continue;
+    return Status(ErrorCode::object_in_use,
+                  "cannot " + std::string(command) + " \"" + table.name +
+                      "\" because it is being used by active queries in this session");
+  }
+  return {};
+}
+
+namespace {
+
+// No command runs whose client would want a message of the query's.
+class SilentSink final : public ResultSink {
+ public:
+  void begin_rows(std::span<const ResultColumn>, const absl::TimeZone&) override {}
+  void add_row(std::span<const Datum>) override {}
+  void notice(std::string_view, std::string_view, std::string_view) override {}
+  void setting_changed(std::string_view, std::string_view) override {}
+  bool congested() const override { return false; }
+  Task<Status> relieve() override { co_return Status(); }
+  std::uint64_t position() const override { return 0; }
+  bool rewind(std::uint64_t) override { return false; }
+  void complete(const Completion&) override {}
+  void error(const Status&, const ErrorFields&) override {}
+};
+
+}  // namespace
+
+Task<Status> Session::keep_held_portals() {
+  SilentSink sink;
+  for (auto& [name, portal] : portals_) {
+    CursorState& cursor = portal.as_cursor;
+    if (!cursor.holds || cursor.held || !portal.valid || portal.failed) continue;
+    Status status;
+    if (!cursor.source_done) status = co_await keep_rest(&portal, &sink);
+    if (status.ok()) status = cursor.end;
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+void Session::mark_held_portals() {
+  for (auto& [name, portal] : portals_) {
+    if (portal.as_cursor.holds && portal.valid && !portal.failed) portal.as_cursor.held = true;
+  }
+}
+
+void Session::sweep_portals(const Portal* running) {
+  for (auto portal = portals_.begin(); portal != portals_.end();) {
+    const bool stays = portal->second.valid || &portal->second == running;
+    if (!stays) portal_bytes_ -= portal->second.size_bytes;
+    portal = stays ? std::next(portal) : portals_.erase(portal);
+  }
+}
+
+}  // namespace namdb::sql

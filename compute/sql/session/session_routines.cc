@@ -1,0 +1,209 @@
+// Procedures that are written in SQL: CREATE, DROP, and what CALL needs of them.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "compute/sql/bind/bind_routine.h"
+#include "compute/sql/routine/compile_routine.h"
+#include "compute/sql/routine/routine_source.h"
+#include "compute/sql/session/session.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+namespace {
+
+// A compiled procedure takes about so many times the memory of its text.
+constexpr std::size_t kCompiled_factor = 100;
+
+std::string types_text(const std::vector<TypeId>& types) {
+  std::string text;
+  for (const TypeId type : types) {
+    if (!text.empty()) text += ", ";
+    text += type_name(type);
+  }
+  return text;
+}
+
+std::vector<TypeId> parameter_types(const RoutineSignature& signature, bool inputs_only) {
+  std::vector<TypeId> types;
+  for (const RoutineParameter& parameter : signature.parameters) {
+    if (!inputs_only || parameter.mode != RoutineParameter::Mode::out) types.push_back(parameter.type.id);
+  }
+  return types;
+}
+
+Status no_such_routine(const DropRoutinePlan::Dropped& dropped) {
+  return Status(ErrorCode::undefined_function,
+                dropped.types
+                    ? "procedure " + dropped.name + "(" + types_text(*dropped.types) + ") does not exist"
+                    : "could not find a procedure named \"" + dropped.name + "\"");
+}
+
+}  // namespace
+
+Task<Result<std::shared_ptr<const RoutineSignature>>> Session::find_routine(std::string name) {
+  storage::RoutineRef routine = engine_.cached_routine(name);
+  if (routine == nullptr) {
+    Result<storage::RoutineRef> found = co_await engine_.routine(std::move(name));
+    if (!found.ok()) co_return found.status();
+    routine = std::move(found).value();
+  }
+  if (routine == nullptr) co_return std::shared_ptr<const RoutineSignature>();
+  const std::string zone = facts_.zone().name();
+  RoutineCache* const cache = environment_.routines;
+  std::shared_ptr<const RoutineSignature> signature;
+  if (cache != nullptr) signature = cache->signature(*routine, zone);
+  if (signature != nullptr) co_return signature;
+  Result<std::shared_ptr<const RoutineSignature>> read = signature_of(routine, &facts_);
+  if (read.ok() && cache != nullptr) cache->add(*read, zone);
+  co_return read;
+}
+
+Task<Status> Session::look_up_routines(std::vector<std::string> names, BindInput* input) {
+  for (std::string& name : names) {
+    if (environment_.procedures.find(name) != nullptr || input->routines.contains(name)) continue;
+    std::string wanted = name;
+    Result<std::shared_ptr<const RoutineSignature>> found = co_await find_routine(std::move(wanted));
+    if (!found.ok()) co_return found.status();
+    if (*found != nullptr) input->routines.emplace(std::move(name), *std::move(found));
+  }
+  co_return Status();
+}
+
+Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compiled_routine(
+    std::shared_ptr<const RoutineSignature> signature) {
+  const std::string zone = facts_.zone().name();
+  RoutineCache* const cache = environment_.routines;
+  if (cache != nullptr) {
+    auto compiled = cache->compiled(*signature->routine, zone, engine_.catalog_version());
+    if (compiled != nullptr) co_return compiled;
+  }
+  const std::string* const definition = &signature->routine->definition;
+  Result<std::shared_ptr<const CompiledRoutine>> compiled = co_await compile(signature, definition);
+  if (compiled.ok() && cache != nullptr) cache->add(*compiled, zone);
+  co_return compiled;
+}
+
+Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compile(
+    std::shared_ptr<const RoutineSignature> signature, const std::string* definition) {
+  std::variant<std::unique_ptr<RoutineSource>, SyntaxError> parsed;
+  const auto parse_it = [&] { parsed = RoutineSource::parse(signature, *definition); };
+  Status status;
+  if (is_long(definition->size())) {
+    status = co_await run_on_planning_thread(parse_it);
+  } else {
+    parse_it();
+  }
+  if (!status.ok()) co_return status;
+  if (const auto* error = std::get_if<SyntaxError>(&parsed)) co_return error->status;
+  const std::unique_ptr<RoutineSource> source = std::move(std::get<0>(parsed));
+  BindInput input;
+  input.procedures = &environment_.procedures;
+  input.facts = &facts_;
+  input.catalog_version = engine_.catalog_version();
+  status = co_await look_up_tables(source->tables(environment_.procedures), &input);
+  if (status.ok()) status = co_await look_up_routines(source->called(), &input);
+  if (!status.ok()) co_return status;
+  std::optional<Result<std::shared_ptr<CompiledRoutine>>> compiled;
+  const auto compile_it = [&] { compiled.emplace(compile_routine(*source, std::move(input))); };
+  if (is_long(definition->size())) {
+    status = co_await run_on_planning_thread(compile_it);
+  } else {
+    compile_it();
+  }
+  if (!status.ok()) co_return status;
+  if (!compiled->ok()) co_return compiled->status();
+  const std::shared_ptr<CompiledRoutine> routine = std::move(*compiled).value();
+  routine->memory = MemoryShare(environment_.client_memory);
+  const std::size_t bytes = definition->size() * kCompiled_factor;
+  status = routine->memory.resize(bytes);
+  if (!status.ok() && environment_.routines != nullptr) {
+    environment_.routines->clear();
+    status = routine->memory.resize(bytes);
+  }
+  if (!status.ok()) co_return status;
+  co_return std::shared_ptr<const CompiledRoutine>(routine);
+}
+
+void Session::show_message(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
+                           std::string_view message) {
+  const std::string_view usual = severity == "WARNING" ? "01000" : "00000";
+  notify(sink, severity, sqlstate.empty() ? usual : sqlstate, message);
+}
+
+Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& sink) {
+  // A syntax error is one of CREATE; tables may come later, but for a procedure in SQL, as in PostgreSQL.
+  if (plan.signature->language == RoutineLanguage::sql) {
+    const std::string* const definition = &plan.definition.text;
+    const auto compiled = co_await compile(plan.signature, definition);
+    if (!compiled.ok()) co_return compiled.status();
+  } else {
+    const auto parsed = RoutineSource::parse(plan.signature, plan.definition.text);
+    if (const auto* error = std::get_if<SyntaxError>(&parsed)) co_return error->status;
+  }
+  // The catalog as it is now: another server may have changed it.
+  const auto all = co_await engine_.routines();
+  if (!all.ok()) co_return all.status();
+  std::string name = plan.definition.name;
+  const auto there = co_await find_routine(std::move(name));
+  if (!there.ok()) co_return there.status();
+  txn::RoutineDefinition definition = plan.definition;
+  if (*there != nullptr) {
+    const bool same = parameter_types(**there, false) == parameter_types(*plan.signature, false);
+    if (!same) {
+      co_return Status(ErrorCode::feature_not_supported,
+                       "another procedure \"" + definition.name + "\" with other parameters is not supported",
+                       "a name has one procedure: drop the other one first, or choose another name");
+    }
+    if (!plan.replaces) {
+      co_return Status(ErrorCode::duplicate_function,
+                       "function \"" + definition.name + "\" already exists with same argument types");
+    }
+    definition.replaces_version = (*there)->routine->version;
+  }
+  if (state_ == State::block)
+    notify(sink, "WARNING", "01000", "CREATE PROCEDURE takes effect at once: ROLLBACK does not undo it");
+  co_return co_await engine_.create_routine(std::move(definition));
+}
+
+Task<Status> Session::drop_routines(const DropRoutinePlan& plan, ResultSink& sink) {
+  const auto all = co_await engine_.routines();
+  if (!all.ok()) co_return all.status();
+  std::vector<storage::RoutineRef> found;
+  for (const DropRoutinePlan::Dropped& dropped : plan.routines) {
+    if (environment_.procedures.find(dropped.name) != nullptr) {
+      co_return Status(ErrorCode::insufficient_privilege,
+                       "procedure \"" + dropped.name + "\" cannot be dropped",
+                       "it comes from a library that the operator has loaded");
+    }
+    std::string name = dropped.name;
+    const auto there = co_await find_routine(std::move(name));
+    if (!there.ok()) co_return there.status();
+    bool fits = *there != nullptr;
+    if (fits && dropped.types) {
+      fits = *dropped.types == parameter_types(**there, false) ||
+             *dropped.types == parameter_types(**there, true);
+    }
+    if (fits) {
+      found.push_back((*there)->routine);
+    } else if (plan.if_exists) {
+      notify(sink, "NOTICE", "00000",
+             "procedure " + dropped.name + "(" + (dropped.types ? types_text(*dropped.types) : "") +
+                 ") does not exist, skipping");
+    } else {
+      co_return no_such_routine(dropped);
+    }
+  }
+  if (state_ == State::block && !found.empty())
+    notify(sink, "WARNING", "01000", "DROP PROCEDURE takes effect at once: ROLLBACK does not undo it");
+  for (const storage::RoutineRef& routine : found) {
+    std::string name = routine->name;
+    Status status = co_await engine_.drop_routine(std::move(name), routine->version);
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+}  // namespace namdb::sql

@@ -1,0 +1,57 @@
+// The fake engine's part about routines.
+#include <utility>
+
+#include "compute/sql/testing/fake_engine.h"
+
+namespace namdb::sql::testing {
+
+using reactor::Task;
+using storage::RoutineRef;
+
+RoutineRef FakeEngine::cached_routine(std::string_view name) {
+  const auto found = routines_.find(name);
+  return found == routines_.end() ? nullptr : found->second;
+}
+
+Task<Result<RoutineRef>> FakeEngine::routine(std::string name) {
+  co_return cached_routine(name);
+}
+
+Task<Result<std::vector<RoutineRef>>> FakeEngine::routines() {
+  std::vector<RoutineRef> all;
+  for (const auto& [name, routine] : routines_) all.push_back(routine);
+  co_return all;
+}
+
+Task<Status> FakeEngine::create_routine(txn::RoutineDefinition definition) {
+  const RoutineRef replaced = cached_routine(definition.name);
+  if (replaced == nullptr && definition.replaces_version != 0)
+    co_return Status(ErrorCode::undefined_function,
+                     "procedure \"" + definition.name + "\" was dropped meanwhile");
+  if (replaced != nullptr && definition.replaces_version == 0)
+    co_return Status(ErrorCode::duplicate_function,
+                     "function \"" + definition.name + "\" already exists with same argument types");
+  if (replaced != nullptr && definition.replaces_version != replaced->version)
+    co_return Status(ErrorCode::duplicate_function,
+                     "procedure \"" + definition.name + "\" was replaced meanwhile");
+  storage::Routine routine;
+  routine.id = replaced == nullptr ? next_table_++ : replaced->id;
+  routine.name = definition.name;
+  routine.definition = std::move(definition.text);
+  routine.version = ++catalog_version_;
+  routines_[definition.name] = std::make_shared<const storage::Routine>(std::move(routine));
+  co_return Status();
+}
+
+Task<Status> FakeEngine::drop_routine(std::string name, std::uint64_t version) {
+  const auto found = routines_.find(name);
+  if (found == routines_.end())
+    co_return Status(ErrorCode::undefined_function, "could not find a procedure named \"" + name + "\"");
+  if (found->second->version != version)
+    co_return Status(ErrorCode::undefined_function, "procedure \"" + name + "\" was replaced meanwhile");
+  routines_.erase(found);
+  ++catalog_version_;
+  co_return Status();
+}
+
+}  // namespace namdb::sql::testing
