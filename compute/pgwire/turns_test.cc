@@ -98,13 +98,9 @@ TEST_CASE("each operator and function on long operands leaves other clients thei
   }
 }
 
-TEST_CASE("an expression without end leaves others their turn, and a cancel request ends it", "[turns]") {
-  World world;
-  TestClient busy(world);
-  busy.connect();
-  const std::string key = cancel_key_of(busy);
-  TestClient other = TestClient::ready(world);
-  post(busy, endless());
+// The busy client's statement, which would not end, leaves the other one its turns, and ends at a cancel
+// request with the busy client's key.
+void check_turns_and_cancel(World& world, TestClient& busy, TestClient& other, const std::string& key) {
   for (int i = 0; i < 3; ++i) {
     post(other, query("SELECT 1"));
     std::vector<Received> answer;
@@ -118,6 +114,16 @@ TEST_CASE("an expression without end leaves others their turn, and a cancel requ
   std::vector<Received> messages;
   REQUIRE(turns_until_ready(world, busy, 16, messages) <= 16);
   CHECK(sqlstate(messages) == "57014");
+}
+
+TEST_CASE("an expression without end leaves others their turn, and a cancel request ends it", "[turns]") {
+  World world;
+  TestClient busy(world);
+  busy.connect();
+  const std::string key = cancel_key_of(busy);
+  TestClient other = TestClient::ready(world);
+  post(busy, endless());
+  check_turns_and_cancel(world, busy, other, key);
 }
 
 TEST_CASE("a procedure without end leaves others their turn, and a cancel request or a timeout ends it",
@@ -137,23 +143,12 @@ TEST_CASE("a procedure without end leaves others their turn, and a cancel reques
             "CALL deeper(n + 1); END IF; END $$"));
   busy.ask(query("CREATE PROCEDURE ever() LANGUAGE plpgsql AS $$ BEGIN " + body + " END $$"));
   post(busy, query("CALL ever()"));
-  for (int i = 0; i < 3; ++i) {
-    post(other, query("SELECT 1"));
-    std::vector<Received> answer;
-    REQUIRE(turns_until_ready(world, other, 16, answer) <= 16);
-    CHECK(kinds(answer) == "TDCZ");
-  }
-  CHECK(kinds(busy.receive()).find('Z') == std::string::npos);
-  TestClient canceler(world);
-  canceler.connect();
-  post(canceler, big_endian(16, 4) + big_endian(80'877'102, 4) + key);
-  std::vector<Received> messages;
-  REQUIRE(turns_until_ready(world, busy, 16, messages) <= 16);
-  CHECK(sqlstate(messages) == "57014");
+  check_turns_and_cancel(world, busy, other, key);
   busy.ask(query("SET statement_timeout = '20ms'"));
   post(busy, query("CALL ever()"));
   for (int i = 0; i < 8; ++i) world.executor.turn();
   world.executor.advance(21 * kMillisecond_ns);
+  std::vector<Received> messages;
   REQUIRE(turns_until_ready(world, busy, 16, messages) <= 16);
   CHECK(sqlstate(messages) == "57014");
 }

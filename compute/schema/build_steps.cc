@@ -2,7 +2,7 @@
 
 #include "compute/cluster/catalog_cache.h"
 #include "compute/schema/index_parts.h"
-#include "compute/txn/bucket_scan.h"
+#include "compute/schema/part_scan.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/record_space.h"
 #include "proto/control.pb.h"
@@ -25,10 +25,6 @@ bool all_decided(const control::ListSlotsReply& slots) {
 }
 
 }  // namespace
-
-Status BuildSteps::shutting_down() {
-  return Status(ErrorCode::admin_shutdown, "the compute server is shutting down");
-}
 
 Status BuildSteps::index_dropped() {
   return Status(ErrorCode::undefined_object, "the index was dropped meanwhile");
@@ -96,25 +92,16 @@ reactor::Task<Status> BuildSteps::fill(TableRef table, std::uint32_t index, Entr
 
 reactor::Task<Status> BuildSteps::fill_part(TableRef table, std::uint32_t id, EntryWriter& writer,
                                             protocol::ScanPosition* position) {
-  const txn::WorkerState& state = worker_.worker_state();
-  protocol::SessionState session;
-  // No copy of the vector from before: it may lack commits that did not know of the index.
-  session.fresh_from_ns = state.executor.fresh_now_ns();
-  const auto transaction = worker_.begin(session);
-  protocol::BucketScan scan(*transaction, table, *position);
-  const std::uint64_t enough_ns =
-      state.executor.now_ns() + state.cluster.max_transaction_ns() / kSnapshotShare;
+  PartScan scan(worker_, table, *position);
   std::vector<layout::Row> rows;
   while (true) {
-    Status status = co_await scan.next(rows);
+    Status status = co_await scan.next(&rows);
     if (!status.ok()) co_return status;
     if (rows.empty()) break;
-    if (worker_.stopping()) co_return shutting_down();
     const IndexRef index = find_index(*table, id);
     if (index == nullptr) co_return index_dropped();
-    status = co_await writer.enter(*transaction, table, index, &rows);
+    status = co_await writer.enter(scan.transaction(), table, index, &rows);
     if (!status.ok()) co_return status;
-    if (state.executor.now_ns() >= enough_ns) scan.wind_up();
   }
   *position = scan.position();
   co_return Status();

@@ -50,7 +50,6 @@ class BuildSteps {
   // dead compute servers are decided. transaction_timeout; admin_shutdown.
   reactor::Task<Status> wait_for_writers(std::uint64_t catalog_version);
 
-  static Status shutting_down();
   static Status index_dropped();
 
  private:
@@ -62,8 +61,6 @@ class BuildSteps {
   SchemaWorker& worker_;
 };
 
-// A step of a build takes one part in so many of a transaction's time in one snapshot.
-inline constexpr std::uint64_t kSnapshotShare = 4;
 // The pause between two looks at something that others have to do first.
 inline constexpr std::uint64_t kPoll_ns = 2 * kMillisecond_ns;
 

@@ -86,7 +86,7 @@ reactor::Task<Status> HashIndexBuilder::enter(protocol::EngineTransaction& /*sca
     const bool too_much = status.code() == ErrorCode::limit_exceeded && count > 1;
     if ((!status.info().retry && !too_much) || ++attempts > kAttempts) co_return status;
     if (state.catalog.find_id(index->id) == nullptr) co_return BuildSteps::index_dropped();
-    if (worker_.stopping()) co_return BuildSteps::shutting_down();
+    if (worker_.stopping()) co_return shutting_down();
     at_once = std::max<std::size_t>(count / 2, 1);
     if (too_much) most = at_once;
     co_await worker_.back_off(attempts);

@@ -26,4 +26,12 @@ class SchemaWorker {
   virtual bool stopping() const = 0;
 };
 
+// Ends long work once the worker stops.
+inline Status shutting_down() {
+  return Status(ErrorCode::admin_shutdown, "the compute server is shutting down");
+}
+
+// A step of long work takes one part in so many of a transaction's time in one snapshot.
+inline constexpr std::uint64_t kSnapshotShare = 4;
+
 }  // namespace namdb::schema

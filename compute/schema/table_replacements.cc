@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compute/cluster/catalog_cache.h"
-#include "compute/txn/bucket_scan.h"
+#include "compute/schema/part_scan.h"
 #include "compute/txn/errors.h"
 #include "proto/control.pb.h"
 
@@ -105,26 +105,17 @@ reactor::Task<Status> TableReplacements::copy(TableRef from, TableRef to, txn::R
 
 reactor::Task<Status> TableReplacements::read_part(TableRef table, protocol::ScanPosition* position,
                                                    std::vector<layout::Row>* rows) {
-  const txn::WorkerState& state = worker_.worker_state();
   rows->clear();
-  protocol::SessionState session;
-  // No copy of the vector from before: it may lack commits that did not know that the table is frozen.
-  session.fresh_from_ns = state.executor.fresh_now_ns();
-  const auto transaction = worker_.begin(session);
-  protocol::BucketScan scan(*transaction, table, *position);
-  const std::uint64_t enough_ns =
-      state.executor.now_ns() + state.cluster.max_transaction_ns() / kSnapshotShare;
+  PartScan scan(worker_, table, *position);
   std::size_t bytes = 0;
   std::vector<layout::Row> some;
   while (true) {
-    Status status = co_await scan.next(some);
+    Status status = co_await scan.next(&some);
     if (!status.ok()) co_return status;
     if (some.empty()) break;
-    if (worker_.stopping()) co_return BuildSteps::shutting_down();
     bytes += some.size() * table->schema.row_bytes();
     rows->insert(rows->end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
-    if (rows->size() >= kPart_rows || bytes >= kPart_bytes || state.executor.now_ns() >= enough_ns)
-      scan.wind_up();
+    if (rows->size() >= kPart_rows || bytes >= kPart_bytes) scan.wind_up();
   }
   *position = scan.position();
   co_return Status();
@@ -135,7 +126,7 @@ reactor::Task<Status> TableReplacements::insert(TableRef table,
   for (std::size_t begun = 0; begun < rows->size(); begun += kCommit_rows) {
     const std::size_t end = std::min(rows->size(), begun + kCommit_rows);
     for (std::uint32_t attempt = 1;; ++attempt) {
-      if (worker_.stopping()) co_return BuildSteps::shutting_down();
+      if (worker_.stopping()) co_return shutting_down();
       protocol::SessionState session;
       const auto transaction = worker_.begin(session);
       for (std::size_t i = begun; i < end; ++i) transaction->insert(table, (*rows)[i]);

@@ -22,7 +22,7 @@ reactor::Task<Status> CursorSink::relieve() {
     Status status = kept_->count();
     if (!status.ok()) co_return status;
   }
-  if (gives_rows_ && outer_.congested()) co_return co_await outer_.relieve();
+  if (gives_rows_ && outer().congested()) co_return co_await outer().relieve();
   co_return Status();
 }
 

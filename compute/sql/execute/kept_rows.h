@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "compute/sql/execute/result_sink.h"
+#include "compute/sql/execute/inner_sink.h"
 #include "compute/sql/system/memory_budget.h"
 #include "compute/sql/value/datum.h"
 
@@ -45,38 +45,28 @@ class KeptRows {
 
 // Keeps the rows of a portal's statement, or gives them on to the statement that reads it, or both. Messages
 // go on.
-class CursorSink final : public ResultSink {
+class CursorSink final : public InnerSink {
  public:
   // `kept`: receives the rows from that one on, counted from 0; null: none are kept.
   CursorSink(ResultSink& outer, bool gives_rows, KeptRows* kept, std::uint64_t keep_from)
-      : outer_(outer), gives_rows_(gives_rows), kept_(kept), keep_from_(keep_from) {}
+      : InnerSink(outer), gives_rows_(gives_rows), kept_(kept), keep_from_(keep_from) {}
 
   std::uint64_t rows() const { return rows_; }
 
-  void begin_rows(std::span<const ResultColumn>, const absl::TimeZone&) override {}
   void add_row(std::span<const Datum> values) override {
     if (kept_ != nullptr && rows_ >= keep_from_) kept_->add(values);
-    if (gives_rows_) outer_.add_row(values);
+    if (gives_rows_) outer().add_row(values);
     ++rows_;
   }
-  void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
-    outer_.notice(severity, sqlstate, message);
-  }
-  void setting_changed(std::string_view name, std::string_view value) override {
-    outer_.setting_changed(name, value);
-  }
   bool congested() const override {
-    return (kept_ != nullptr && kept_->wants_count()) || (gives_rows_ && outer_.congested());
+    return (kept_ != nullptr && kept_->wants_count()) || (gives_rows_ && outer().congested());
   }
   reactor::Task<Status> relieve() override;
   // Of rows that are all kept and not given on.
   std::uint64_t position() const override { return rows_; }
   bool rewind(std::uint64_t position) override;
-  void complete(const Completion&) override {}
-  void error(const Status&, const ErrorFields&) override {}
 
  private:
-  ResultSink& outer_;
   const bool gives_rows_;
   KeptRows* const kept_;
   const std::uint64_t keep_from_;

@@ -71,11 +71,9 @@ reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const R
   arguments.resize(plan.arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Datum value;
-    Status status = evaluate(*plan.arguments[i], context, value);
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = evaluate(*plan.arguments[i], context, value);
-    }
+    const auto evaluate_it = [&] { return evaluate(*plan.arguments[i], context, value); };
+    Status status = evaluate_it();
+    if (run.work.paused()) status = co_await run.resume(evaluate_it);
     if (status.ok()) status = check_range(value, definition.parameters[i]);
     if (!status.ok()) co_return status;
     arguments[i] = to_value(value, definition.parameters[i]);

@@ -129,11 +129,9 @@ Task<Status> RoutineRun::evaluate_value(const Expr* expr, Datum* out, std::span<
   run_.next_row();
   EvalContext context = run_.context();
   context.values = row;
-  Status status = evaluate(*expr, context, *out);
-  while (work_.paused()) {
-    status = co_await run_.take_turn();
-    if (status.ok()) status = evaluate(*expr, context, *out);
-  }
+  const auto evaluate_it = [&] { return evaluate(*expr, context, *out); };
+  Status status = evaluate_it();
+  if (work_.paused()) status = co_await run_.resume(evaluate_it);
   co_return status;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compute/sql/execute/gathered_memory.h"
+#include "compute/sql/execute/inner_sink.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/plan/routine.h"
 
@@ -25,10 +26,10 @@ reactor::Task<Status> run_routine_call(Run& run, const CallRoutinePlan& plan,
                                        std::span<const ResultColumn> columns);
 
 // The rows of a statement of a routine, which are kept for its next step.
-class StepRows final : public ResultSink {
+class StepRows final : public InnerSink {
  public:
   // Passes messages on to `outer`. Keeps no rows at first.
-  explicit StepRows(ResultSink& outer) : outer_(outer) {}
+  explicit StepRows(ResultSink& outer) : InnerSink(outer) {}
 
   // Forgets the rows, and keeps so many of those that come.
   void clear(std::uint64_t kept_rows) {
@@ -48,26 +49,16 @@ class StepRows final : public ResultSink {
     return memory_->add(budget, more);
   }
 
-  void begin_rows(std::span<const ResultColumn>, const absl::TimeZone&) override {}
   void add_row(std::span<const Datum> values) override {
     ++count_;
     if (rows_.size() < kept_rows_) rows_.push_back(arena_.keep(values));
   }
-  void notice(std::string_view severity, std::string_view sqlstate, std::string_view message) override {
-    outer_.notice(severity, sqlstate, message);
-  }
-  void setting_changed(std::string_view name, std::string_view value) override {
-    outer_.setting_changed(name, value);
-  }
-  bool congested() const override { return outer_.congested(); }
-  reactor::Task<Status> relieve() override { return outer_.relieve(); }
+  bool congested() const override { return outer().congested(); }
+  reactor::Task<Status> relieve() override { return outer().relieve(); }
   std::uint64_t position() const override { return count_; }
   bool rewind(std::uint64_t) override { return false; }
-  void complete(const Completion&) override {}
-  void error(const Status&, const ErrorFields&) override {}
 
  private:
-  ResultSink& outer_;
   std::uint64_t kept_rows_ = 0;
   std::uint64_t count_ = 0;
   std::size_t counted_bytes_ = 0;

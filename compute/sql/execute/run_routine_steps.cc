@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "compute/sql/execute/run_routine.h"
+#include "compute/sql/execute/run_to_end.h"
 #include "compute/sql/value/array.h"
 
 namespace namdb::sql {
@@ -110,22 +111,7 @@ Task<Status> RoutineRun::run_statement(const Plan* plan, StepRows* rows, std::ui
                                        std::uint64_t* affected) {
   state_.clear();
   run_.next_row();
-  Run run{run_.engine,
-          run_.transaction,
-          run_.parameters,
-          run_.facts,
-          run_.statistics,
-          run_.interrupt,
-          arena_,
-          work_,
-          run_.call_scratch,
-          *rows,
-          run_.client_memory,
-          run_.error,
-          run_.waiting,
-          state_,
-          run_.start_query};
-  run.routine_depth = run_.routine_depth;
+  Run run = run_.nested(*rows, arena_, work_, {});
   Status status;
   if (const auto* select = plan->as<SelectPlan>()) {
     const std::unique_ptr<Query> query = run.start_query(*select);
@@ -139,13 +125,7 @@ Task<Status> RoutineRun::run_statement(const Plan* plan, StepRows* rows, std::ui
     *affected = rows->count();
     co_return status;
   }
-  if (const auto* insert = plan->as<InsertPlan>()) status = co_await run_insert(run, *insert);
-  if (const auto* update = plan->as<UpdatePlan>()) status = co_await run_update(run, *update);
-  if (const auto* deletion = plan->as<DeletePlan>()) status = co_await run_delete(run, *deletion);
-  if (const auto* truncate = plan->as<TruncatePlan>()) status = co_await run_truncate(run, *truncate);
-  if (const auto* call = plan->as<CallPlan>()) status = co_await run_call(run, *call, plan->columns);
-  if (const auto* call = plan->as<CallRoutinePlan>())
-    status = co_await run_routine_call(run, *call, plan->columns);
+  status = co_await run_to_end(run, *plan);
   *affected = run.affected;
   if (status.ok()) status = rows->count_memory(run.client_memory);
   co_return status;
@@ -201,11 +181,9 @@ Task<Status> run_routine_call(Run& run, const CallRoutinePlan& plan, std::span<c
     if (plan.arguments[i] == nullptr) continue;
     const EvalContext context = run.context();
     Datum value;
-    Status status = evaluate(*plan.arguments[i], context, value);
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = evaluate(*plan.arguments[i], context, value);
-    }
+    const auto evaluate_it = [&] { return evaluate(*plan.arguments[i], context, value); };
+    Status status = evaluate_it();
+    if (run.work.paused()) status = co_await run.resume(evaluate_it);
     if (status.ok()) status = routine.set(i, value);
     if (!status.ok()) co_return status;
   }

@@ -83,7 +83,7 @@ Result<Step::Body> RoutineCompiler::compile_raise(const Json& body) {
   for (const Json& item : options) {
     const Json& option = *node(item).body;
     enum : std::int64_t { kErrcode = 0, kMessage = 1, kDetail = 2, kHint = 3 };
-    NAMDB_SQL_ASSIGN(ExprPtr given, value(*find(option, "expr"), {TypeId::text}));
+    NAMDB_SQL_ASSIGN(ExprPtr given, value(*find(option, "expr"), Type{TypeId::text}));
     switch (integer(option, "opt_type")) {
       case kErrcode:
         raise.sqlstate_value = std::move(given);

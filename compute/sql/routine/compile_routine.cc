@@ -52,7 +52,6 @@ Result<std::shared_ptr<CompiledRoutine>> RoutineCompiler::compile() {
 
 void RoutineCompiler::declare_parameters() {
   scope_.enter(source_.signature()->name);
-  labels_.push_back(source_.signature()->name);
   std::uint32_t datum = 0;
   for (const RoutineParameter& parameter : source_.signature()->parameters) {
     RoutineVariable variable;

@@ -53,14 +53,12 @@ Result<Step> RoutineCompiler::compile_step(Node step) {
 
 Result<Step> RoutineCompiler::compile_nested_step(Node step) {
   const std::size_t depth = scope_.depth();
-  const std::size_t labels = labels_.size();
   const std::size_t handlers = handlers_.size();
   Result<Step::Body> body = compile_body(step);
   Step compiled;
   compiled.line = static_cast<std::uint32_t>(integer(*step.body, "lineno"));
   if (!body.ok()) {
     scope_.return_to(depth);
-    labels_.resize(labels);
     handlers_.resize(handlers);
     compiled.body = FailStep{body.status(), step_name(step.kind)};
     return compiled;
@@ -101,7 +99,6 @@ Result<Step::Body> RoutineCompiler::compile_block(const Json& body) {
   BlockStep block;
   block.label = text(body, "label");
   scope_.enter(block.label);
-  labels_.push_back(block.label);
   for (const Declared& declared : declared_[&body])
     NAMDB_SQL_CHECK(declare_variable(declared.name, declared.datum, block));
   NAMDB_SQL_CHECK(compile_steps(list(body, "body"), block.steps));
@@ -114,7 +111,6 @@ Result<Step::Body> RoutineCompiler::compile_block(const Json& body) {
     for (const RoutineVariable::Field& field : *record->fields)
       block.initial.push_back({field.slot, nullptr});
   }
-  labels_.pop_back();
   scope_.leave();
   return Step::Body(std::move(block));
 }
@@ -147,7 +143,6 @@ Result<Step::Body> RoutineCompiler::compile_if(const Json& body) {
 Result<Step::Body> RoutineCompiler::compile_case(const Json& body) {
   BlockStep block;
   scope_.enter({});
-  labels_.emplace_back();
   if (const Json* const compared = find(body, "t_expr")) {
     AssignStep assign;
     NAMDB_SQL_ASSIGN(assign.value, value(*compared));
@@ -173,7 +168,6 @@ Result<Step::Body> RoutineCompiler::compile_case(const Json& body) {
     branches.branches.push_back(std::move(otherwise));
   }
   block.steps.push_back(Step{std::move(branches)});
-  labels_.pop_back();
   scope_.leave();
   return Step::Body(std::move(block));
 }
@@ -181,9 +175,7 @@ Result<Step::Body> RoutineCompiler::compile_case(const Json& body) {
 Result<Step::Body> RoutineCompiler::compile_loop(const Json& body) {
   LoopStep loop;
   loop.label = text(body, "label");
-  labels_.push_back(loop.label);
   NAMDB_SQL_CHECK(compile_steps(list(body, "body"), loop.steps));
-  labels_.pop_back();
   return Step::Body(std::move(loop));
 }
 
@@ -191,9 +183,7 @@ Result<Step::Body> RoutineCompiler::compile_while(const Json& body) {
   LoopStep loop;
   NAMDB_SQL_ASSIGN(loop.condition, condition(*find(body, "cond")));
   loop.label = text(body, "label");
-  labels_.push_back(loop.label);
   NAMDB_SQL_CHECK(compile_steps(list(body, "body"), loop.steps));
-  labels_.pop_back();
   return Step::Body(std::move(loop));
 }
 
@@ -214,9 +204,7 @@ Result<Step::Body> RoutineCompiler::compile_range_loop(const Json& body) {
   loop.slot = variable.slot;
   scope_.enter(loop.label);
   scope_.declare(datum, std::move(variable));
-  labels_.push_back(loop.label);
   NAMDB_SQL_CHECK(compile_steps(list(body, "body"), loop.steps));
-  labels_.pop_back();
   scope_.leave();
   return Step::Body(std::move(loop));
 }
@@ -229,9 +217,7 @@ Result<Step::Body> RoutineCompiler::compile_query_loop(const Json& body) {
                   "cannot open " + std::string(loop.query->tag) + " query as cursor");
   NAMDB_SQL_ASSIGN(loop.targets, targets(*find(body, "var"), loop.query->columns));
   loop.label = text(body, "label");
-  labels_.push_back(loop.label);
   NAMDB_SQL_CHECK(compile_steps(list(body, "body"), loop.steps));
-  labels_.pop_back();
   return Step::Body(std::move(loop));
 }
 
@@ -246,9 +232,7 @@ Result<Step::Body> RoutineCompiler::compile_array_loop(const Json& body) {
   NAMDB_SQL_ASSIGN(SlotTarget target, target_of(slot, Type{element_type(loop.array->type.id)}));
   loop.targets.push_back(std::move(target));
   loop.label = text(body, "label");
-  labels_.push_back(loop.label);
   NAMDB_SQL_CHECK(compile_steps(list(body, "body"), loop.steps));
-  labels_.pop_back();
   return Step::Body(std::move(loop));
 }
 
@@ -262,10 +246,8 @@ Result<Step::Body> RoutineCompiler::compile_leave(const Json& body) {
   return Step::Body(std::move(leave));
 }
 
-Result<Step::Body> RoutineCompiler::compile_return(const Json& body) {
-  if (find(body, "expr") != nullptr) {
-    return Status(ErrorCode::datatype_mismatch, "RETURN cannot have a parameter in a procedure");
-  }
+// RoutineSource has refused one with a value.
+Result<Step::Body> RoutineCompiler::compile_return(const Json&) {
   return Step::Body(ReturnStep{});
 }
 
@@ -323,7 +305,7 @@ Result<Step::Body> RoutineCompiler::compile_assert(const Json& body) {
   AssertStep assertion;
   NAMDB_SQL_ASSIGN(assertion.condition, condition(*find(body, "cond")));
   if (const Json* const message = find(body, "message")) {
-    NAMDB_SQL_ASSIGN(assertion.message, value(*message, {TypeId::text}));
+    NAMDB_SQL_ASSIGN(assertion.message, value(*message, Type{TypeId::text}));
   }
   return Step::Body(std::move(assertion));
 }

@@ -32,37 +32,22 @@ Status RoutineCompiler::convert(ExpressionBinder& expressions, ExprPtr& expr, Ty
   return {};
 }
 
-Result<ExprPtr> RoutineCompiler::bind_value(ExpressionBinder& expressions, const Json& expression) {
+Result<ExprPtr> RoutineCompiler::value(const Json& expression, std::optional<Type> wanted) {
+  input_.parameters = types_of(routine_->slots);
+  StatementBinder binder{input_, input_.parameters};
+  ExpressionBinder expressions(binder.parameters, input_.facts, nullptr);
+  expressions.set_query(&binder, nullptr);
   expressions.set_aggregates(nullptr, "PL/pgSQL expressions");
   const Node select = source_.fragment(*node(expression).body);
   const Json& target = *node(list(*select.body, "targetList")[0]).body;
   NAMDB_SQL_ASSIGN(ExprPtr bound, expressions.bind(*find(target, "val")));
   if (expressions.has_set_calls()) return unsupported("a function with several rows in this place");
-  return bound;
-}
-
-Result<ExprPtr> RoutineCompiler::value(const Json& expression, Type wanted) {
-  input_.parameters = types_of(routine_->slots);
-  StatementBinder binder{input_, input_.parameters};
-  ExpressionBinder expressions(binder.parameters, input_.facts, nullptr);
-  expressions.set_query(&binder, nullptr);
-  NAMDB_SQL_ASSIGN(ExprPtr bound, bind_value(expressions, expression));
-  NAMDB_SQL_CHECK(convert(expressions, bound, wanted));
-  return bound;
-}
-
-Result<ExprPtr> RoutineCompiler::value(const Json& expression) {
-  input_.parameters = types_of(routine_->slots);
-  StatementBinder binder{input_, input_.parameters};
-  ExpressionBinder expressions(binder.parameters, input_.facts, nullptr);
-  expressions.set_query(&binder, nullptr);
-  NAMDB_SQL_ASSIGN(ExprPtr bound, bind_value(expressions, expression));
-  NAMDB_SQL_CHECK(expressions.decide_unknown(bound));
+  NAMDB_SQL_CHECK(wanted ? convert(expressions, bound, *wanted) : expressions.decide_unknown(bound));
   return bound;
 }
 
 Result<ExprPtr> RoutineCompiler::condition(const Json& expression) {
-  return value(expression, {TypeId::boolean});
+  return value(expression, Type{TypeId::boolean});
 }
 
 Result<std::shared_ptr<const Plan>> RoutineCompiler::plan(const Json& expression) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,10 +67,8 @@ class RoutineCompiler {
 
   // --- values and plans ---
   // `expression`: the object with PLpgSQL_expr.
-  Result<ExprPtr> value(const Json& expression, Type wanted);
-  // Of the type that the expression has.
-  Result<ExprPtr> value(const Json& expression);
-  Result<ExprPtr> bind_value(ExpressionBinder& expressions, const Json& expression);
+  // `wanted`: none: the type that the expression has.
+  Result<ExprPtr> value(const Json& expression, std::optional<Type> wanted = std::nullopt);
   Result<ExprPtr> condition(const Json& expression);
   Result<std::shared_ptr<const Plan>> plan(const Json& expression);
   Result<std::shared_ptr<const Plan>> plan_of(Node statement);
@@ -93,7 +92,6 @@ class RoutineCompiler {
   };
   std::map<const Json*, std::vector<Declared>> declared_;  // by block
   std::map<const Json*, std::uint32_t> loop_datums_;       // by loop
-  std::vector<std::string> labels_;  // of the loops and blocks around; "" where one has none
   // SQLSTATE and SQLERRM of the handlers around.
   struct HandlerSlots {
     std::uint32_t sqlstate = 0;

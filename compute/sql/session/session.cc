@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "compute/sql/execute/run_routine.h"
 #include "compute/sql/execute/run_subquery.h"
+#include "compute/sql/execute/run_to_end.h"
 #include "compute/sql/session/statement_kind.h"
 #include "compute/sql/value/value_format.h"
 
@@ -207,15 +207,9 @@ Task<Status> Session::run_subquery(Run* run, const Expr* subquery, std::span<con
 }
 
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
-  if (const auto* call = plan.as<CallPlan>()) return run_call(run, *call, plan.columns);
-  if (const auto* call = plan.as<CallRoutinePlan>()) return run_routine_call(run, *call, plan.columns);
-  if (const auto* update = plan.as<UpdatePlan>()) return run_update(run, *update);
-  if (const auto* insert = plan.as<InsertPlan>()) return run_insert(run, *insert);
-  if (const auto* deletion = plan.as<DeletePlan>()) return run_delete(run, *deletion);
-  if (const auto* truncate = plan.as<TruncatePlan>()) return run_truncate(run, *truncate);
-  if (const auto* copy = plan.as<CopyFromPlan>()) return run_copy_from(run, *copy);
-  if (const auto* copy = plan.as<CopyToPlan>()) return run_copy_to(run, *copy);
-  if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*plan.as<SelectPlan>());
+  const auto* const select = plan.as<SelectPlan>();
+  if (select == nullptr) return run_to_end(run, plan);
+  if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*select);
   return portal.cursor->fetch(run, max_rows);
 }
 

@@ -74,6 +74,8 @@ struct BindRequest {
   std::span<const std::int16_t> result_formats;
 };
 
+class RoutineSource;
+
 class Session final : private WaitingFunctions, private SessionObjects {
  public:
   // `canceled` is set by cancel requests, from any thread.
@@ -364,6 +366,8 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Result<std::shared_ptr<const RoutineSignature>>> find_routine(std::string name);
   // Adds those of the names that are procedures written in SQL to the input.
   reactor::Task<Status> look_up_routines(std::vector<std::string> names, BindInput* input);
+  reactor::Task<Result<std::unique_ptr<RoutineSource>>> read_routine(
+      std::shared_ptr<const RoutineSignature> signature, const std::string* definition);
   reactor::Task<Result<std::shared_ptr<const CompiledRoutine>>> compile(
       std::shared_ptr<const RoutineSignature> signature, const std::string* definition);
   reactor::Task<Result<std::shared_ptr<const CompiledRoutine>>> compiled_routine(

@@ -8,25 +8,6 @@ namespace namdb::sql {
 
 using reactor::Task;
 
-namespace {
-
-// Counts rows and drops them, and drops messages.
-class CountingSink final : public ResultSink {
- public:
-  void begin_rows(std::span<const ResultColumn>, const absl::TimeZone&) override {}
-  void add_row(std::span<const Datum>) override {}
-  void notice(std::string_view, std::string_view, std::string_view) override {}
-  void setting_changed(std::string_view, std::string_view) override {}
-  bool congested() const override { return false; }
-  Task<Status> relieve() override { co_return Status(); }
-  std::uint64_t position() const override { return 0; }
-  bool rewind(std::uint64_t) override { return true; }
-  void complete(const Completion&) override {}
-  void error(const Status&, const ErrorFields&) override {}
-};
-
-}  // namespace
-
 Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& sink,
                                   Completion& completion) {
   completion.tag = plan.tag;
@@ -300,7 +281,7 @@ Status Session::run_close(const ClosePlan& plan, const Portal& running) {
 // Runs the statement for its cost. Outside of a block the cost of its commit is part of it.
 Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& messages,
                               std::vector<std::string>& lines) {
-  CountingSink sink;
+  SilentSink sink;
   const bool own = state_ == State::idle;
   std::unique_ptr<txn::Transaction> transaction;
   if (own) {

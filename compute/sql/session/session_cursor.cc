@@ -407,27 +407,8 @@ Status Session::check_not_read(std::string_view command, const storage::Table& t
   return {};
 }
 
-namespace {
-
-// No command runs whose client would want a message of the query's.
-class SilentSink final : public ResultSink {
- public:
-  void begin_rows(std::span<const ResultColumn>, const absl::TimeZone&) override {}
-  void add_row(std::span<const Datum>) override {}
-  void notice(std::string_view, std::string_view, std::string_view) override {}
-  void setting_changed(std::string_view, std::string_view) override {}
-  bool congested() const override { return false; }
-  Task<Status> relieve() override { co_return Status(); }
-  std::uint64_t position() const override { return 0; }
-  bool rewind(std::uint64_t) override { return false; }
-  void complete(const Completion&) override {}
-  void error(const Status&, const ErrorFields&) override {}
-};
-
-}  // namespace
-
 Task<Status> Session::keep_held_portals() {
-  SilentSink sink;
+  SilentSink sink;  // no command runs whose client would want a message of the query's
   for (auto& [name, portal] : portals_) {
     CursorState& cursor = portal.as_cursor;
     if (!cursor.holds || cursor.held || !portal.valid || portal.failed) continue;

@@ -86,7 +86,7 @@ Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compiled_routine(
   co_return compiled;
 }
 
-Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compile(
+Task<Result<std::unique_ptr<RoutineSource>>> Session::read_routine(
     std::shared_ptr<const RoutineSignature> signature, const std::string* definition) {
   std::variant<std::unique_ptr<RoutineSource>, SyntaxError> parsed;
   const auto parse_it = [&] { parsed = RoutineSource::parse(signature, *definition); };
@@ -98,16 +98,22 @@ Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compile(
   }
   if (!status.ok()) co_return status;
   if (const auto* error = std::get_if<SyntaxError>(&parsed)) co_return error->status;
-  const std::unique_ptr<RoutineSource> source = std::move(std::get<0>(parsed));
+  co_return std::move(std::get<0>(parsed));
+}
+
+Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compile(
+    std::shared_ptr<const RoutineSignature> signature, const std::string* definition) {
+  auto source = co_await read_routine(std::move(signature), definition);
+  if (!source.ok()) co_return source.status();
   BindInput input;
   input.procedures = &environment_.procedures;
   input.facts = &facts_;
   input.catalog_version = engine_.catalog_version();
-  status = co_await look_up_tables(source->tables(environment_.procedures), &input);
-  if (status.ok()) status = co_await look_up_routines(source->called(), &input);
+  Status status = co_await look_up_tables((*source)->tables(environment_.procedures), &input);
+  if (status.ok()) status = co_await look_up_routines((*source)->called(), &input);
   if (!status.ok()) co_return status;
   std::optional<Result<std::shared_ptr<CompiledRoutine>>> compiled;
-  const auto compile_it = [&] { compiled.emplace(compile_routine(*source, std::move(input))); };
+  const auto compile_it = [&] { compiled.emplace(compile_routine(**source, std::move(input))); };
   if (is_long(definition->size())) {
     status = co_await run_on_planning_thread(compile_it);
   } else {
@@ -140,8 +146,9 @@ Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& 
     const auto compiled = co_await compile(plan.signature, definition);
     if (!compiled.ok()) co_return compiled.status();
   } else {
-    const auto parsed = RoutineSource::parse(plan.signature, plan.definition.text);
-    if (const auto* error = std::get_if<SyntaxError>(&parsed)) co_return error->status;
+    const std::string* const definition = &plan.definition.text;
+    const auto source = co_await read_routine(plan.signature, definition);
+    if (!source.ok()) co_return source.status();
   }
   // The catalog as it is now: another server may have changed it.
   const auto all = co_await engine_.routines();

@@ -15,6 +15,7 @@
 #include "proto/control.pb.h"
 #include "tools/namsim/checks/region_check.h"
 #include "tools/namsim/cluster/cluster.h"
+#include "tools/namsim/testing/eager_cluster.h"
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
@@ -54,7 +55,7 @@ reactor::Task<Status> change_rows(compute::Worker* worker, std::uint64_t seed, i
 
 struct RebuildSubject {
   RebuildSubject(std::string_view protocol, std::uint32_t memory_servers, std::uint64_t seed)
-      : world(seed), cluster(world, options(protocol, memory_servers)) {
+      : world(seed), cluster(world, eager_cluster(protocol, memory_servers)) {
     cluster.add_compute();
     REQUIRE(run(create_table(worker(), kTable, bigints({"id", "number", "code"}), 50, 0)).ok());
     REQUIRE(run(create_table(worker(), "empty", bigints({"id"}), 50, 0)).ok());
@@ -64,21 +65,6 @@ struct RebuildSubject {
     create_index({"hashed", kTable, {{1, false}}, false, true});
     create_index({"hashed_code", kTable, {{2, false}}, true, true});
     REQUIRE(run(change_rows(&worker(), seed + 1, 500)).ok());
-  }
-  static ClusterOptions options(std::string_view protocol, std::uint32_t memory_servers) {
-    ClusterOptions options;
-    options.memory_servers = memory_servers;
-    options.region_bytes = 16U << 20;
-    options.memory.extent_bytes = 64U << 10;
-    options.memory.journal_bytes = 128U << 10;
-    options.memory.vector_capacity = 64;
-    options.memory.protocol = protocol;
-    options.memory.max_transaction_ns = kSecond_ns;
-    options.memory.slack_ns = 10 * kMillisecond_ns;
-    options.memory.collect_interval_ns = 5 * kMillisecond_ns;
-    options.memory.reuse_interval_ns = kMillisecond_ns;
-    options.memory.index_page_bytes = 512;
-    return options;
   }
   compute::Worker& worker() { return cluster.worker(0); }
   Status run(reactor::Task<Status> task) { return world.run(cluster.node(0), std::move(task)); }

@@ -8,6 +8,7 @@
 #include "compute/api/table_change.h"
 #include "compute/api/transaction.h"
 #include "tools/namsim/cluster/cluster.h"
+#include "tools/namsim/testing/eager_cluster.h"
 #include "tools/namsim/workloads/tables.h"
 
 namespace namdb::sim {
@@ -105,7 +106,8 @@ reactor::Task<Status> count_rows(compute::Worker* worker, Counts* counts) {
 }
 
 struct Subject {
-  Subject(std::string_view protocol, std::uint64_t seed) : world(seed), cluster(world, options(protocol)) {
+  Subject(std::string_view protocol, std::uint64_t seed)
+      : world(seed), cluster(world, eager_cluster(protocol, 2)) {
     for (int compute = 0; compute < 3; ++compute) cluster.add_compute();
     REQUIRE(run(create_table(cluster.worker(0), kTable, bigints({"id", "value"}), 50, 0)).ok());
     REQUIRE(run(create_table(cluster.worker(0), kOther, bigints({"id"}), 50, 0)).ok());
@@ -119,21 +121,6 @@ struct Subject {
     REQUIRE(run(put_rows(cluster.worker(0), kTable, &rows)).ok());
     REQUIRE(run(cluster.worker(0).create_index({"by_value", kTable, {{1, false}}})).ok());
     REQUIRE(run(cluster.worker(0).create_index({"hashed", kTable, {{1, false}}, false, true})).ok());
-  }
-  static ClusterOptions options(std::string_view protocol) {
-    ClusterOptions options;
-    options.memory_servers = 2;
-    options.region_bytes = 16U << 20;
-    options.memory.extent_bytes = 64U << 10;
-    options.memory.journal_bytes = 128U << 10;
-    options.memory.vector_capacity = 64;
-    options.memory.protocol = protocol;
-    options.memory.max_transaction_ns = kSecond_ns;
-    options.memory.slack_ns = 10 * kMillisecond_ns;
-    options.memory.collect_interval_ns = 5 * kMillisecond_ns;
-    options.memory.reuse_interval_ns = kMillisecond_ns;
-    options.memory.index_page_bytes = 512;
-    return options;
   }
   template <typename T>
   T run(reactor::Task<T> task, std::size_t compute = 0) {
