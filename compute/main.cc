@@ -1,5 +1,5 @@
-// nam-computed: the compute server as a daemon. The composition root: only here and in worker_thread are the
-// concrete executor and transports named.
+// nam-computed: the compute server as a daemon. The composition root: only here and in worker_thread are
+// the concrete executor and transports named.
 #include <openssl/rand.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -17,6 +17,7 @@
 #include "common/reactor/signals.h"
 #include "compute/procedure/library.h"
 #include "compute/worker/flags.h"
+#include "compute/worker/mock_secret.h"
 #include "compute/worker/sql_port.h"
 #include "compute/worker/worker_pool.h"
 
@@ -47,15 +48,46 @@ void say_what_is_awaited(const std::string& reason) {
   sd_notifyf(0, "STATUS=Waiting for the memory servers: %s", reason.c_str());
 }
 
+pgwire::AccessOptions access_options(const Flags& flags) {
+  return {
+      flags.access_rules, flags.trust_remote, {flags.tls_certificate, flags.tls_key, flags.tls_client_ca}};
+}
+
+// Those that the process was started with.
+struct CommandLine {
+  int argc;
+  char** argv;
+};
+
+// Rules and certificates, from the configuration as it is now. Connections that there are go on.
+// `in_force`: the flags whose rules hold.
+void reload_access(const CommandLine& command_line, Flags* in_force, pgwire::ProcessState& process) {
+  const auto keep = [](const Status& status) {
+    spdlog::error("SIGHUP: rules and certificates stay as they were: {}{}", status.message(),
+                  status.hint().empty() ? "" : " (" + status.hint() + ")");
+  };
+  Result<Flags> flags = reread_flags(command_line.argc, command_line.argv, *in_force);
+  if (!flags.ok()) return keep(flags.status());
+  auto access = make_access(access_options(*flags));
+  if (!access.ok()) return keep(access.status());
+  spdlog::info("SIGHUP: rules of who may connect are read again; {}", describe(**access));
+  process.set_access(std::move(access).value());
+  *in_force = *std::move(flags);
+}
+
 // Runs beside the first worker: accepts clients, until a signal comes.
-reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool) {
+reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool, std::function<void()> reload) {
   reactor::Reactor& reactor = pool->workers().front()->reactor();
   reactor::Gate gate;
   reactor.spawn(gate, port->serve());
   for (const std::string& address : port->addresses()) spdlog::info("ready for SQL clients at {}", address);
   sd_notify(0, "READY=1\nSTATUS=Serves SQL clients");
-  reactor::Signals signals(reactor, {SIGTERM, SIGINT});
-  const Result<int> signal = co_await signals.next();
+  reactor::Signals signals(reactor, {SIGTERM, SIGINT, SIGHUP});
+  Result<int> signal = co_await signals.next();
+  while (signal.ok() && *signal == SIGHUP) {
+    reload();
+    signal = co_await signals.next();
+  }
   if (signal.ok()) spdlog::info("{}: stopping", *signal == SIGTERM ? "SIGTERM" : "SIGINT");
   sd_notify(0, "STOPPING=1");
   port->close();
@@ -63,7 +95,7 @@ reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool) {
   pool->stop_soon();
 }
 
-int run(const Flags& flags) {
+int run(const Flags& flags, const CommandLine& command_line) {
   raise_descriptor_limit();
   const auto folder = config::DataFolder::open(flags.data, "nam-computed");
   if (!folder.ok()) return refuse(folder.status());
@@ -93,7 +125,21 @@ int run(const Flags& flags) {
   pgwire_options.superusers = flags.superusers;
   pgwire_options.client_memory_bytes = flags.client_memory_bytes;
   pgwire_options.trust_remote = flags.trust_remote;
-  pgwire::ProcessState process(pgwire_options, random_secret);
+  pgwire_options.wrong_password_delay_ns =
+      static_cast<std::uint64_t>(flags.password_delay_s * static_cast<double>(kSecond_ns));
+  auto secret = mock_secret(tcp.key ? &*tcp.key : nullptr, flags.data);
+  if (!secret.ok()) return refuse(secret.status());
+  pgwire_options.mock_secret = *secret;
+  pgwire::ProcessState process(pgwire_options, random_secret,
+                               [](const std::string& line) { spdlog::warn("SQL client {}", line); });
+  auto access = make_access(access_options(flags));
+  if (!access.ok()) {
+    refuse(access.status());
+    return config::kExitUsage;
+  }
+  if ((*access)->tls != nullptr) spdlog::info("{}", describe(**access));
+  process.set_access(std::move(access).value());
+  Flags in_force = flags;  // of the planning thread
   storage::LocationCache locations(flags.location_cache_bytes);
   FabricBoard board;
   // Blocked in every thread, so that only the signal descriptor sees them.
@@ -101,6 +147,7 @@ int run(const Flags& flags) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   const auto planning_thread = reactor::ReactorThread::start();
@@ -128,7 +175,9 @@ int run(const Flags& flags) {
   if (!pool.ok()) return refuse(pool.status());
   SqlPort port(flags, (*pool)->workers());
   if (const Status status = port.open(); !status.ok()) return refuse(status);
-  (*pool)->run([&] { return serve_clients(&port, pool->get()); });
+  // On the planning thread: files are read.
+  const auto reload = [&] { shared.planning.post([&] { reload_access(command_line, &in_force, process); }); };
+  (*pool)->run([&] { return serve_clients(&port, pool->get(), reload); });
   spdlog::info("stopped");
   return 0;
 }
@@ -142,5 +191,5 @@ int main(int argc, char** argv) {
   const std::optional<namdb::compute::Flags> flags = namdb::compute::parse_flags(argc, argv, exit_code);
   if (!flags) return exit_code;
   const namdb::config::DaemonLog log("nam-computed", flags->log_level);
-  return namdb::compute::run(*flags);
+  return namdb::compute::run(*flags, {argc, argv});
 }

@@ -15,6 +15,8 @@ class HeartbeatReply;
 class HeartbeatRequest;
 class IndexDescriptor;
 class ListSlotsReply;
+class ObjectRights;
+class RoleDescriptor;
 class RoutineDescriptor;
 class Slot;
 class TableDescriptor;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "common/layout/real_value.h"
+#include "common/layout/wide_value.h"
 
 namespace namdb::layout {
 namespace {
@@ -85,7 +86,7 @@ class Reader {
   bool at_end() const { return rest_.empty(); }
   std::size_t left_bytes() const { return rest_.size(); }
   bool took_null() const { return took_null_; }
-  // False when the bytes are malformed for that column. A NULL leaves `field` as it is.
+  // False when the bytes are malformed for that column. A NULL, and a wide value, leave `field` as it is.
   bool take(const Column& column, bool descending, std::byte* field) {
     flip_ = descending ? 0xff : 0;
     if (!column.not_null) {
@@ -96,6 +97,12 @@ class Reader {
         return true;
       }
       if (*marker != kValue) return false;
+    }
+    if (column.is_wide()) {
+      const std::uint32_t width_bytes = wide_key_bytes(column);
+      if (rest_.size() < width_bytes) return false;
+      rest_.remove_prefix(width_bytes);
+      return true;
     }
     return column.is_string() ? take_text(column, field) : take_number(column, field);
   }
@@ -181,8 +188,9 @@ std::size_t IndexShape::max_bytes(std::span<const IndexColumn> parts) const {
   std::size_t bytes = 0;
   for (const IndexColumn& part : parts) {
     const Column& column = schema_->columns()[part.column];
-    bytes += (column.not_null ? 0 : 1) +
-             (column.is_string() ? 2 * std::size_t{column.length_bytes} + 1 : column.field_bytes());
+    bytes += (column.not_null ? 0 : 1) + (column.is_string() ? 2 * std::size_t{column.length_bytes} + 1
+                                          : column.is_wide() ? wide_key_bytes(column)
+                                                             : column.field_bytes());
   }
   return bytes;
 }
@@ -211,6 +219,8 @@ IndexKey index_key(const IndexShape& shape, const RowView& row) {
           append_text(key.bytes, row.text(column));
         } else if (type.is_real()) {
           append_real(key.bytes, type, row.real(column));
+        } else if (type.is_wide()) {
+          append_wide_key(key.bytes, type, row.wide(column));
         } else {
           append_integer(key.bytes, type, row.integer(column));
         }
@@ -241,6 +251,12 @@ IndexPrefix& IndexPrefix::real(double value) {
 IndexPrefix& IndexPrefix::text(std::string_view value) {
   append_column(bytes_, shape_->schema(), shape_->parts()[position_++],
                 [&](const Column&) { append_text(bytes_, value); });
+  return *this;
+}
+
+IndexPrefix& IndexPrefix::wide(const std::byte* field) {
+  append_column(bytes_, shape_->schema(), shape_->parts()[position_++],
+                [&](const Column& column) { append_wide_key(bytes_, column, field); });
   return *this;
 }
 

@@ -9,6 +9,7 @@
 //   floating point     IEEE bits big-endian; sign bit flipped, or all bits where it was set. -0 is 0, and any
 //                      NaN is one that sorts behind infinity
 //   strings, bytes     their bytes, 0 as 1 1 and 1 as 1 2, and a closing 0
+//   intervals, decimal their order alone (wide_value.h); they are no part of a primary key
 // A descending column has all of its bits flipped, so that NULL comes first there.
 #pragma once
 
@@ -81,6 +82,7 @@ class IndexPrefix {
   IndexPrefix& integer(std::int64_t value);
   IndexPrefix& real(double value);
   IndexPrefix& text(std::string_view value);
+  IndexPrefix& wide(const std::byte* field);
 
   std::string_view bytes() const { return bytes_; }
   std::size_t columns() const { return position_; }

@@ -92,6 +92,11 @@ Status RowWriter::set_text(std::uint32_t column, std::string_view value) {
   return status;
 }
 
+void RowWriter::set_wide(std::uint32_t column, const std::byte* field) {
+  mark(column, false);
+  std::memcpy(bytes_.data() + schema_->field_offset(column), field, schema_->columns()[column].field_bytes());
+}
+
 Status store_integer(const Column& column, std::byte* field, std::int64_t value) {
   if (!fits(column, value)) {
     if (column.type == ColumnType::numeric) {

@@ -33,6 +33,8 @@ class RowView {
   std::int64_t integer(std::uint32_t column) const;
   double real(std::uint32_t column) const;
   std::string_view text(std::uint32_t column) const;
+  // The field of a column that is_wide().
+  const std::byte* wide(std::uint32_t column) const { return bytes_.data() + schema_->field_offset(column); }
 
  protected:
   template <typename T>
@@ -57,6 +59,8 @@ class RowWriter {
   void set_real(std::uint32_t column, double value);
   // Error string_too_long; char(n) drops trailing blanks first.
   Status set_text(std::uint32_t column, std::string_view value);
+  // Of a column that is_wide().
+  void set_wide(std::uint32_t column, const std::byte* field);
   RowView view() const { return RowView(*schema_, bytes_); }
 
  private:

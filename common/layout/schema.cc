@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/layout/record.h"
+#include "common/layout/wide_bytes.h"
 
 namespace namdb::layout {
 
@@ -42,13 +43,55 @@ std::string_view column_type_name(ColumnType type) {
       return "bytea";
     case ColumnType::json:
       return "json";
+    case ColumnType::interval:
+      return "interval";
+    case ColumnType::decimal:
+      return "numeric";
+    case ColumnType::jsonb:
+      return "jsonb";
+    case ColumnType::boolean_array:
+      return "boolean[]";
+    case ColumnType::smallint_array:
+      return "smallint[]";
+    case ColumnType::integer_array:
+      return "integer[]";
+    case ColumnType::bigint_array:
+      return "bigint[]";
+    case ColumnType::real_array:
+      return "real[]";
+    case ColumnType::double_precision_array:
+      return "double precision[]";
+    case ColumnType::numeric_array:
+      return "numeric[]";
+    case ColumnType::text_array:
+      return "text[]";
+    case ColumnType::varchar_array:
+      return "character varying[]";
+    case ColumnType::timestamp_array:
+      return "timestamp without time zone[]";
+    case ColumnType::timestamp_with_time_zone_array:
+      return "timestamp with time zone[]";
+    case ColumnType::date_array:
+      return "date[]";
+    case ColumnType::time_array:
+      return "time without time zone[]";
+    case ColumnType::interval_array:
+      return "interval[]";
+    case ColumnType::uuid_array:
+      return "uuid[]";
+    case ColumnType::bytea_array:
+      return "bytea[]";
+    case ColumnType::json_array:
+      return "json[]";
+    case ColumnType::jsonb_array:
+      return "jsonb[]";
   }
   return "unknown";
 }
 
 std::optional<ColumnType> column_type_from_code(std::uint32_t code) {
   if (code < static_cast<std::uint32_t>(ColumnType::bigint) ||
-      code > static_cast<std::uint32_t>(ColumnType::json)) {
+      code > static_cast<std::uint32_t>(ColumnType::jsonb_array)) {
     return std::nullopt;
   }
   return static_cast<ColumnType>(code);
@@ -64,6 +107,10 @@ std::uint32_t Column::field_bytes() const {
       return 2;
     case ColumnType::boolean:
       return 1;
+    case ColumnType::interval:
+      return kIntervalField_bytes;
+    case ColumnType::decimal:
+      return kDecimalField_bytes;
     default:
       return is_string() ? 2 + length_bytes : 8;
   }
@@ -97,6 +144,11 @@ Result<Schema> Schema::create(std::vector<Column> columns, std::vector<std::uint
     if (column >= columns.size() || schema.key_position_[column] >= 0) {
       return Status(ErrorCode::invalid_table_definition,
                     "the primary key names a column twice or one that is not there");
+    }
+    if (!columns[column].can_be_key()) {
+      return Status(ErrorCode::feature_not_supported,
+                    "a primary key with a column of type " +
+                        std::string(column_type_name(columns[column].type)) + " is not supported");
     }
     schema.key_position_[column] = static_cast<int>(i);
     columns[column].not_null = true;

@@ -40,6 +40,28 @@ enum class ColumnType : std::uint8_t {
   uuid,                      // 16 bytes
   bytea,                     // 256 bytes unless declared otherwise
   json,                      // likewise
+  interval,                  // months, days and microseconds (wide_value.h)
+  decimal,                   // numeric without a precision, or of one above 18 (wide_value.h)
+  jsonb,                     // its normal form as a text; 256 bytes unless declared otherwise
+  // Arrays of one dimension: their elements' bytes (compute/sql/value/array.h); likewise.
+  boolean_array,
+  smallint_array,
+  integer_array,
+  bigint_array,
+  real_array,
+  double_precision_array,
+  numeric_array,
+  text_array,
+  varchar_array,
+  timestamp_array,
+  timestamp_with_time_zone_array,
+  date_array,
+  time_array,
+  interval_array,
+  uuid_array,
+  bytea_array,
+  json_array,
+  jsonb_array,
 };
 
 std::string_view column_type_name(ColumnType type);  // PostgreSQL's name
@@ -53,17 +75,24 @@ inline constexpr std::uint32_t kMaxColumns = 512;
 struct Column {
   std::string name;
   ColumnType type = ColumnType::bigint;
-  std::uint32_t length_bytes = 0;  // strings and bytes: the maximum; else 0
-  std::uint8_t precision = 0;      // numeric
-  std::uint8_t scale = 0;          // numeric
+  // Strings and bytes: the maximum. Interval: its fields and digits, as SQL encodes them; 0: all. Else 0.
+  std::uint32_t length_bytes = 0;
+  std::uint8_t precision = 0;  // numeric; decimal, where 0 is none
+  std::uint8_t scale = 0;      // numeric, decimal
   bool not_null = false;
   std::optional<std::string> default_text;  // in the type's text form
 
   // Its value has any number of bytes up to a maximum: RowView::text().
   bool is_string() const {
     return type == ColumnType::character || type == ColumnType::varchar || type == ColumnType::text ||
-           type == ColumnType::uuid || type == ColumnType::bytea || type == ColumnType::json;
+           type == ColumnType::uuid || type == ColumnType::bytea || type == ColumnType::json ||
+           type == ColumnType::jsonb || is_array();
   }
+  bool is_array() const { return type >= ColumnType::boolean_array && type <= ColumnType::jsonb_array; }
+  // Its value is a field of several words: RowView::wide().
+  bool is_wide() const { return type == ColumnType::interval || type == ColumnType::decimal; }
+  // Equal values are equal bytes: it can be in a primary key, and in a hash index.
+  bool can_be_key() const { return !is_wide() && !is_array() && type != ColumnType::jsonb; }
   // Its value is a floating-point number: RowView::real().
   bool is_real() const { return type == ColumnType::double_precision || type == ColumnType::real; }
   // Bytes in a row: fixed size, or 2 + length_bytes.

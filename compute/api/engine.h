@@ -15,6 +15,7 @@
 #include "common/layout/schema.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
+#include "compute/api/role.h"
 #include "compute/api/routine.h"
 #include "compute/api/table.h"
 #include "compute/api/transaction.h"
@@ -39,6 +40,8 @@ struct TableDefinition {
   // in no order.
   std::string ordered_key;
   std::vector<storage::TableCheck> checks;
+  std::uint32_t owner = storage::kNoRole;  // one that replaces another keeps that one's
+  std::vector<storage::ForeignKey> foreign_keys;
 };
 
 struct IndexDefinition {
@@ -96,10 +99,17 @@ class Engine {
   // A number that changes whenever a cached catalog entry may have changed: cached plans compare it.
   virtual std::uint64_t catalog_version() const = 0;
   virtual reactor::Task<Result<std::vector<storage::TableRef>>> tables() = 0;
+  // All that are cached; no round trip. And whether one of them has a foreign key.
+  virtual std::vector<storage::TableRef> cached_tables() const { return {}; }
+  virtual bool has_foreign_keys() const { return false; }
+  // Waits until all transactions have ended that may not know the catalog of now: none of its own session may
+  // run. transaction_timeout.
+  virtual reactor::Task<Status> settle_catalog() { co_return Status(); }
   // Errors duplicate_table (also a constraint's name), out_of_memory. Visible to every session when it
   // returns; nobody ever sees it without its constraints.
   virtual reactor::Task<Status> create_table(TableDefinition definition) = 0;
-  // undefined_table. Transactions that still use the table end in catalog_changed.
+  // undefined_table; dependent_objects_still_exist: another table references it. Transactions that still use
+  // the table end in catalog_changed.
   virtual reactor::Task<Status> drop_table(std::string name) = 0;
   // Errors undefined_table, duplicate_table; table_is_altered: the table was altered meanwhile, or is being
   // altered.
@@ -130,6 +140,15 @@ class Engine {
   virtual reactor::Task<Status> create_routine(RoutineDefinition definition) = 0;
   // undefined_function: there is none of that name and version.
   virtual reactor::Task<Status> drop_routine(std::string name, std::uint64_t version) = 0;
+
+  // As of the cached catalog, never null; no round trip. Changes whenever catalog_version() does, at most.
+  virtual storage::RolesRef cached_roles() const = 0;
+  // From a catalog that was read now.
+  virtual reactor::Task<Result<storage::RolesRef>> roles() = 0;
+  // Known to every session of this worker when it returns, to all others with the next catalog that they
+  // read. Errors catalog_changed: the roles are of another version, and the change is to be made from that
+  // one; duplicate_object, invalid_name, limit_exceeded.
+  virtual reactor::Task<Status> change_roles(RoleChange change) = 0;
 
   // Before attempt `attempt` (1 = first retry) of a transaction: jittered, capped backoff.
   virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+
+#include "compute/api/role.h"
 
 namespace namdb::storage {
 
@@ -16,6 +19,24 @@ struct Routine {
 };
 using RoutineRef = std::shared_ptr<const Routine>;
 
+// A view is kept as a routine under a name that no procedure can have. Its definition is that of
+// compute/sql/view.
+inline constexpr char kViewMark = '\x01';
+inline std::string view_key(std::string_view view) {
+  return std::string(1, kViewMark) + std::string(view);
+}
+inline bool is_view(const Routine& routine) {
+  return !routine.name.empty() && routine.name.front() == kViewMark;
+}
+inline std::string view_name(const Routine& routine) {
+  return routine.name.substr(1);
+}
+// As the catalog of rights knows it: a view is one of its own kind there, by its plain name.
+inline SecuredObject secured_routine(const std::string& name) {
+  const bool is_view = name.starts_with(kViewMark);
+  return {is_view ? ObjectKind::view : ObjectKind::routine, 0, is_view ? name.substr(1) : name};
+}
+
 }  // namespace namdb::storage
 
 namespace namdb::txn {
@@ -25,6 +46,7 @@ struct RoutineDefinition {
   std::string text;  // the CREATE statement
   // The version of the routine that it takes the place of; 0: there must be none.
   std::uint64_t replaces_version = 0;
+  std::uint32_t owner = 0;  // of a new one: a role's id; 0: none
 };
 
 }  // namespace namdb::txn

@@ -27,6 +27,7 @@ struct SequenceChange {
   bool most_is_default = false;   // NO MAXVALUE
   std::optional<std::int64_t> start;
   std::optional<bool> cycles;
+  std::optional<std::int64_t> block_numbers;  // CACHE
   bool restarts = false;
   std::optional<std::int64_t> restart;  // none: where it starts
 };

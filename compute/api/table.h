@@ -27,6 +27,24 @@ struct TableCheck {
   friend bool operator==(const TableCheck&, const TableCheck&) = default;
 };
 
+enum class ForeignKeyAction : std::uint8_t { no_action = 0, restricted, cascade, set_null, set_default };
+inline constexpr std::uint32_t kForeignKeyActions = 5;
+
+// Each row has a row in the table that is referenced, or NULL. The writers of both tables check it
+// (docs/internals/foreign-keys.md).
+struct ForeignKey {
+  std::string name;
+  std::vector<std::string> columns;
+  std::uint32_t references = 0;         // the id of that table; 0: its own
+  std::vector<std::string> referenced;  // columns there, one for each of `columns`: a unique key
+  ForeignKeyAction on_delete = ForeignKeyAction::no_action;
+  ForeignKeyAction on_update = ForeignKeyAction::no_action;
+  bool match_full = false;
+  bool not_valid = false;  // rows that were there before it are not checked
+  bool unsettled = false;  // transactions may still run that do not know it
+  friend bool operator==(const ForeignKey&, const ForeignKey&) = default;
+};
+
 struct Table {
   std::uint32_t id = 0;
   std::string name;
@@ -38,6 +56,7 @@ struct Table {
   // All that writers keep, ready or not, by id. Replaced in place like the arrays; borrow the schema.
   std::vector<IndexRef> indexes;
   std::vector<TableCheck> checks;
+  std::vector<ForeignKey> foreign_keys;
   // While rows are copied to it: the table that it is to take the place of. Nobody else may use it.
   std::uint32_t replaces = 0;
   // Another table is to take its place: a commit that changes it fails. Changed in place like the arrays.

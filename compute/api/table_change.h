@@ -20,6 +20,7 @@ struct TableAlteration {
   std::string name;
   std::vector<layout::Column> columns;  // the table's, with other names, defaults, and NOT NULL
   std::vector<storage::TableCheck> checks;
+  std::vector<storage::ForeignKey> foreign_keys;
   std::map<std::uint32_t, std::string> index_names;  // of indexes that get another one, by id
 };
 

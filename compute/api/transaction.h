@@ -22,6 +22,7 @@
 #include "common/layout/index_key.h"
 #include "common/layout/row.h"
 #include "common/reactor/task.h"
+#include "compute/api/row_block.h"
 #include "compute/api/table.h"
 
 namespace namdb::txn {
@@ -44,6 +45,14 @@ class TableScan {
   // Replaces `rows` by the next ones; empty at the end. Order is that of the hash index, or of the secondary
   // index that is scanned.
   virtual reactor::Task<Status> next(std::vector<layout::Row>& rows) = 0;
+  // The same as a block, for those who read many rows.
+  virtual reactor::Task<Status> next_block(RowBlock& rows) {
+    rows.clear();
+    std::vector<layout::Row> some;
+    Status status = co_await next(some);
+    for (const layout::Row& row : some) rows.add(row.schema(), row.bytes());
+    co_return status;
+  }
 };
 
 // Tells a transaction that its client no longer wants its result.

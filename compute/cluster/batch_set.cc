@@ -150,6 +150,7 @@ void BatchSet::post(fabric::OperationCounters& counters) {
     batches_[i].clear();
   }
   posted_ = true;
+  complete_at_once_ = together && std::ranges::none_of(batches_, &fabric::Batch::pending);
 }
 
 reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters) {

@@ -56,6 +56,9 @@ class BatchSet {
 
   // Posts everything now, and counts it; run() then only waits.
   void post(fabric::OperationCounters& counters);
+  // The operations that were posted last were complete at once: this worker's processor has copied the bytes
+  // itself, so that they cost more than operations do.
+  bool was_complete_at_once() const { return complete_at_once_; }
   // Counts what there is, of which nothing is posted.
   void count(fabric::OperationCounters& counters) const;
   // Nothing but WRITEs.
@@ -76,6 +79,7 @@ class BatchSet {
   std::unique_ptr<FindSet> finds_;
   fabric::LocalBuffer sources_;
   bool posted_ = false;
+  bool complete_at_once_ = false;
 };
 
 }  // namespace namdb::txn

@@ -1,14 +1,45 @@
 #include "compute/cluster/catalog_cache.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "common/layout/hash_entry.h"
 #include "common/layout/index_page.h"
+#include "compute/cluster/role_descriptors.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {
 
 using storage::TableRef;
+
+namespace {
+
+// Outside input; nullopt when it makes no sense.
+std::optional<storage::ForeignKey> foreign_key_from_descriptor(const control::ForeignKey& descriptor,
+                                                               const layout::Schema& schema) {
+  if (descriptor.columns_size() == 0 || descriptor.columns_size() != descriptor.referenced_size() ||
+      descriptor.on_delete() >= storage::kForeignKeyActions ||
+      descriptor.on_update() >= storage::kForeignKeyActions) {
+    return std::nullopt;
+  }
+  for (const std::string& column : descriptor.columns()) {
+    if (!schema.find(column)) return std::nullopt;
+  }
+  storage::ForeignKey key;
+  key.name = descriptor.name();
+  key.columns.assign(descriptor.columns().begin(), descriptor.columns().end());
+  key.references = descriptor.references();
+  key.referenced.assign(descriptor.referenced().begin(), descriptor.referenced().end());
+  key.on_delete = static_cast<storage::ForeignKeyAction>(descriptor.on_delete());
+  key.on_update = static_cast<storage::ForeignKeyAction>(descriptor.on_update());
+  key.match_full = descriptor.match_full();
+  key.not_valid = descriptor.not_valid();
+  key.unsettled = descriptor.unsettled();
+  return key;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
                                                               std::size_t server_count) {
@@ -20,7 +51,8 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
   std::vector<layout::Column> columns;
   for (const control::Column& source : descriptor.columns()) {
     const auto type = layout::column_type_from_code(source.type());
-    if (!type || source.precision() > 18 || source.scale() > 18) return unsound();
+    const std::uint32_t most_digits = type == layout::ColumnType::decimal ? 38 : 18;
+    if (!type || source.precision() > most_digits || source.scale() > most_digits) return unsound();
     layout::Column column;
     column.name = source.name();
     column.type = *type;
@@ -57,6 +89,11 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
   table->generation = descriptor.generation();
   for (const control::Check& check : descriptor.checks())
     table->checks.push_back({check.name(), check.expression()});
+  for (const control::ForeignKey& described : descriptor.foreign_keys()) {
+    std::optional<storage::ForeignKey> key = foreign_key_from_descriptor(described, table->schema);
+    if (!key) return unsound();
+    table->foreign_keys.push_back(*std::move(key));
+  }
   table->replaces = descriptor.replaces();
   table->frozen = descriptor.frozen();
   table->ready_version = descriptor.ready_version();
@@ -269,16 +306,25 @@ reactor::Task<Status> CatalogCache::refresh() {
   }
   auto routines = routines_of(reply);
   if (!routines.ok()) co_return routines.status();
+  storage::RolesRef roles = roles_;
+  if (version_ == 0 || roles->version() != reply.roles_version()) {
+    auto read = roles_from_reply(reply);
+    if (!read.ok()) co_return read.status();
+    roles = *std::move(read);
+  }
   for (auto& [id, table] : by_id) {
     auto& sorted = indexes[id];
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
     table->indexes = std::move(sorted);
   }
   version_ = reply.version();
+  has_foreign_keys_ =
+      std::ranges::any_of(by_id, [](const auto& entry) { return !entry.second->foreign_keys.empty(); });
   has_frozen_ = std::ranges::any_of(by_id, [](const auto& entry) { return entry.second->frozen; });
   by_name_ = std::move(by_name);
   by_id_ = std::move(by_id);
   routines_ = std::move(*routines);
+  roles_ = std::move(roles);
   co_return Status();
 }
 

@@ -1,7 +1,7 @@
 // A worker's copy of the catalog (NAM-DB §6.1): refreshed by a call when a name is unknown or when a snapshot
 // shows another catalog version. A refresh keeps the objects of tables that are still there: all that can
 // have changed in them is where their main buckets are, and which indexes they have. It keeps those of
-// routines whose version is the same.
+// routines whose version is the same, and that of the roles while none of them has changed.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "compute/api/role.h"
 #include "compute/api/routine.h"
 #include "compute/api/table.h"
 #include "compute/cluster/cluster.h"
@@ -42,12 +43,15 @@ class CatalogCache {
   // Another table is to take that one's place.
   bool frozen(std::uint32_t table) const;
   bool has_frozen() const { return has_frozen_; }
+  bool has_foreign_keys() const { return has_foreign_keys_; }
   std::vector<storage::TableRef> all() const;
   // The table that has an index of that name; null when there is none.
   storage::TableRef table_of_index(std::string_view name) const;
   // Null when there is none.
   storage::RoutineRef find_routine(std::string_view name) const;
   std::vector<storage::RoutineRef> routines() const;
+  // Never null.
+  const storage::RolesRef& roles() const { return roles_; }
   reactor::Task<Status> refresh();
 
  private:
@@ -58,9 +62,11 @@ class CatalogCache {
   Cluster& cluster_;
   std::uint64_t version_ = 0;
   bool has_frozen_ = false;
+  bool has_foreign_keys_ = false;
   std::map<std::string, storage::TableRef, std::less<>> by_name_;   // tables of rows
   std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id_;  // also those of hash indexes' entries
   Routines routines_;
+  storage::RolesRef roles_ = std::make_shared<const storage::Roles>();
 };
 
 }  // namespace namdb::txn

@@ -75,6 +75,10 @@ bool is_known(const Access& access, const layout::BucketEntry& entry) {
 // Whether the chain has a row with the key of one that is to be inserted. Each of its entries is examined
 // once, also for many rows.
 bool ChainLocks::has_rival(const ChainLock& chain) {
+  const auto is_empty = [](const ChainBucket& bucket) {
+    return std::ranges::all_of(bucket.image->entries, &layout::BucketEntry::free);
+  };
+  if (std::ranges::all_of(chain.buckets, is_empty)) return false;
   constexpr std::size_t kFewRows = 4;
   absl::flat_hash_map<std::uint64_t, std::vector<Access*>> by_hash;
   const bool few = chain.inserts.size() <= kFewRows;

@@ -24,6 +24,8 @@ using layout::JournalItems;
 namespace {
 
 constexpr int kRingAttempts = 4;
+// The locations of more new rows are not remembered: they would drive out those of rows that are in use.
+constexpr std::size_t kRemembered = 16 << 10;
 
 }  // namespace
 
@@ -404,9 +406,8 @@ void Commit::after_commit() {
     if (!passive_ && access.write == WriteKind::erase)
       worker_.hints.deleted(access.table->id, access.lookup.record());
   }
-  if (deferred_) return;
-  chains_.remember_locations();
-  indexes_.confirm();
+  if (!passive_ && transaction_.accesses().size() <= kRemembered) chains_.remember_locations();
+  if (!deferred_) indexes_.confirm();
 }
 
 }  // namespace namdb::protocol

@@ -69,6 +69,7 @@ txn::PassiveInstall Commit::passive_install() {
                               .deferred = nullptr,
                               .entries = {},
                               .known = {}};
+  install.known.locations = chains_.locations();
   for (const RecordLock& record : records_) {
     if (record.access->write == WriteKind::erase)
       install.deleted.emplace_back(record.access->table->id, record.access->lookup.record());
@@ -84,7 +85,6 @@ bool Commit::defer_install() {
   install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, id());
   install.entries = journal_.ends();
   install.waits_for_publish = transaction_.control().waits_for_publish();
-  install.known.locations = chains_.locations();
   for (const auto& [server, verdict] : indexes_.verdicts())
     install.known.verdicts.push_back({server, verdict, std::string(verdict.key)});
   transaction_.session().deferred.add(install.deferred);

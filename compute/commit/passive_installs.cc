@@ -34,12 +34,20 @@ reactor::Task<void> PassiveInstalls::run(std::unique_ptr<PassiveInstall> install
   if (!status.ok()) {
     // It is committed all the same: memory servers install it.
     install->slot->lose(install->counter);
-  } else if (install->piggybacks) {
+    end(*install);
+    co_return;
+  }
+  remember_locations(*install);
+  if (install->piggybacks) {
     install->slot->piggyback_completed(install->counter);
   } else {
     slots_.finish_later(install->slot, install->counter);
   }
   end(*install);
+}
+
+void PassiveInstalls::remember_locations(const PassiveInstall& install) {
+  for (const layout::BucketEntry& location : install.known.locations) locations_.insert(location);
 }
 
 void PassiveInstalls::end(PassiveInstall& install) {
@@ -79,7 +87,7 @@ reactor::Task<Status> PassiveInstalls::install_deferred(PassiveInstall* install)
     verdict.key = each.key;
     verdicts_.add(each.server, verdict);
   }
-  for (const layout::BucketEntry& location : install->known.locations) locations_.insert(location);
+  remember_locations(*install);
   if (piggybacks) {
     slot.piggyback_completed(install->counter);
   } else if (install->waits_for_publish) {

@@ -7,7 +7,11 @@
 // A commit that was answered before its entries are on disk (compute/txn/deferred_commits.h) is installed
 // here, too: as soon as they are. So nothing that is posted before that sees it.
 //
-// A generation of the registry ends, and a counter is finished, only when its install has completed.
+// A generation of the registry ends, and a counter is finished, only when its install has completed. Only
+// then the places of new records are remembered. Where installs are calls nothing that is posted meanwhile is
+// ordered behind them, and the operations of other workers, which share the location cache, never are: they
+// would find a record whose body is there while the WRITE of its other words is still to land. A lease, a
+// waiter word or a reader word that they set would be overwritten then, and a reader's lock be lost.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +36,7 @@
 
 namespace namdb::txn {
 
-// Facts about a commit that others may learn once it is installed.
+// Facts about a commit that others may learn once it is installed. Verdicts are here if it is deferred.
 struct KnownOnceInstalled {
   struct Verdict {
     layout::ServerId server = 0;
@@ -88,6 +92,7 @@ class PassiveInstalls {
   reactor::Task<void> run_deferred(std::unique_ptr<PassiveInstall> install);
   reactor::Task<Status> install_deferred(PassiveInstall* install);
   void end(PassiveInstall& install);
+  void remember_locations(const PassiveInstall& install);
   Cluster& cluster_;
   TransactionRegistry& registry_;
   SlotKeeper& slots_;

@@ -214,6 +214,7 @@ void IndexWrites::confirm() {
 std::vector<std::pair<layout::ServerId, calls::IndexVerdict>> IndexWrites::verdicts() const {
   using Verdict = calls::IndexVerdict;
   std::vector<std::pair<layout::ServerId, Verdict>> verdicts;
+  verdicts.reserve(changes_.size());
   for (const Change& change : changes_) {
     if (change.sequence == 0) continue;
     const auto kind = change.kind == IndexChange::Kind::add ? Verdict::Kind::live : Verdict::Kind::dead;

@@ -110,7 +110,7 @@ Result<StartupPacket> parse_startup(std::string_view payload) {
   if (!reader.ok()) return Status(ErrorCode::protocol_violation, "invalid length of startup packet");
   if (code == kSslRequest || code == kGssEncRequest) {
     if (!reader.at_end()) return Status(ErrorCode::protocol_violation, "invalid encryption request");
-    return StartupPacket(EncryptionRequest());
+    return StartupPacket(EncryptionRequest{code == kSslRequest});
   }
   if (code == kCancelRequest) {
     CancelRequest cancel;
@@ -137,6 +137,15 @@ Result<StartupPacket> parse_startup(std::string_view payload) {
                   "invalid startup packet layout: expected terminator as last byte");
   }
   return StartupPacket(std::move(startup));
+}
+
+Status parse_sasl_initial_response(std::string_view payload, SaslInitialResponse& out) {
+  Reader reader(payload);
+  out.mechanism = reader.string();
+  const std::uint32_t length = reader.u32();
+  out.data.reset();
+  if (length != std::numeric_limits<std::uint32_t>::max()) out.data = reader.bytes(length);
+  return finish(reader, "SASLInitialResponse");
 }
 
 Status parse_query(std::string_view payload, std::string_view& out) {

@@ -17,6 +17,8 @@ namespace namdb::pgwire {
 
 // A longer start-up packet is of another protocol.
 inline constexpr std::uint32_t kMaxStartup_bytes = 10'000;
+// PostgreSQL's: no exchange of SASL needs more.
+inline constexpr std::uint32_t kMaxSasl_bytes = 1024;
 
 struct Frame {
   char type = 0;  // 0 for start-up packets, which have none
@@ -30,7 +32,9 @@ Result<std::optional<Frame>> next_frame(std::string_view buffer, std::uint32_t m
 Result<std::optional<Frame>> next_startup_frame(std::string_view buffer);
 
 // --- start-up packets ---
-struct EncryptionRequest {};  // SSLRequest or GSSENCRequest
+struct EncryptionRequest {
+  bool tls = false;  // SSLRequest; otherwise GSSENCRequest
+};
 struct CancelRequest {
   std::int32_t process_id = 0;
   std::uint32_t secret = 0;
@@ -44,6 +48,10 @@ using StartupPacket = std::variant<EncryptionRequest, CancelRequest, StartupRequ
 Result<StartupPacket> parse_startup(std::string_view payload);
 
 // --- messages ---
+struct SaslInitialResponse {
+  std::string_view mechanism;
+  std::optional<std::string_view> data;
+};
 struct ParseMessage {
   std::string_view name;
   std::string_view text;
@@ -67,6 +75,7 @@ struct ExecuteMessage {
 };
 
 // All fill `out`, whose vectors keep their memory from message to message. protocol_violation.
+Status parse_sasl_initial_response(std::string_view payload, SaslInitialResponse& out);
 Status parse_query(std::string_view payload, std::string_view& out);
 Status parse_parse(std::string_view payload, ParseMessage& out);
 Status parse_bind(std::string_view payload, BindMessage& out);

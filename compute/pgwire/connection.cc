@@ -38,10 +38,12 @@ Status stopped() {
 }  // namespace
 
 Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environment& environment,
-                       ProcessState& process, std::function<void()> wake)
+                       ProcessState& process, std::function<void()> wake, fabric::RefusalLog& refusals)
     : stream_(std::move(stream)),
       environment_(environment),
       process_(process),
+      refusals_(refusals),
+      access_(process.access()),
       accepted_ns_(environment.engine.executor().now_ns()),
       output_(*stream_),
       buffer_(kBuffer_bytes),
@@ -56,7 +58,7 @@ Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environ
 Connection::~Connection() {
   session_.reset();
   if (key_) process_.drop_key(*key_);
-  if (counted_) process_.leave();
+  if (counted_as_) process_.leave(*counted_as_);
 }
 
 bool Connection::request_stop(Stop stop) {

@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "common/fabric/refusal_log.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/stream.h"
+#include "common/tls/server_stream.h"
+#include "compute/api/role.h"
 #include "compute/pgwire/codec.h"
 #include "compute/pgwire/live_session.h"
 #include "compute/pgwire/output.h"
@@ -21,9 +24,9 @@ namespace namdb::pgwire {
 
 class Connection : private sql::CopySource {
  public:
-  // `wake`: see LiveSession.
+  // `wake`: see LiveSession. `refusals` is told of clients that are not let in.
   Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environment& environment,
-             ProcessState& process, std::function<void()> wake);
+             ProcessState& process, std::function<void()> wake, fabric::RefusalLog& refusals);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -48,12 +51,18 @@ class Connection : private sql::CopySource {
   reactor::Task<void> end_if_waiting();
   // Closes the stream; run() ends soon.
   void close() { stream_->close(); }
+  bool closed() const { return stream_->closed(); }
   // Start-up is over. A connection that has not started may be closed at any time.
   bool started() const { return started_; }
   std::uint64_t accepted_ns() const { return accepted_ns_; }
 
  private:
   enum class Step : std::uint8_t { go_on, end };
+  // The rights of a client that may connect, by its role.
+  struct Admission {
+    bool superuser = false;
+    std::int32_t connection_limit = storage::Role::kNoLimit;
+  };
 
   reactor::Task<bool> read_more();
   // Makes room for more bytes; out_of_memory.
@@ -81,8 +90,26 @@ class Connection : private sql::CopySource {
 
   // --- connection_startup.cc ---
   reactor::Task<Step> start_up();
-  Step accept_startup(const StartupRequest& request);
-  Status open_session(const StartupRequest& request);
+  reactor::Task<Step> answer(EncryptionRequest request);
+  reactor::Task<Step> accept_startup(const StartupRequest* request);
+  Status open_session(const StartupRequest& request, const Admission& admission);
+  // Tells a client that it is in, and of its session.
+  void welcome();
+
+  // --- connection_authentication.cc ---
+  // Finds the rule for the client, and has it prove who it is. `lost_`: it left meanwhile, or was told why.
+  reactor::Task<Result<Admission>> admit(std::string user, std::string database);
+  // As they are now.
+  reactor::Task<storage::RolesRef> find_roles();
+  Status check_client_certificate(const authentication::AccessRule& rule, const std::string& user) const;
+  // `role`: null, if there is no such role.
+  reactor::Task<Status> check_password(std::string user, const storage::Role* role);
+  // The client's part of an exchange; nullopt: there is none any more.
+  reactor::Task<Result<std::optional<std::string>>> next_sasl_message();
+  bool is_unix() const;
+  // Without its port; "[local]" of a unix socket.
+  std::string_view host() const;
+  void log_refusal(const std::string& reason);
 
   // --- connection_messages.cc ---
   void begin_query(std::string_view query);
@@ -102,8 +129,11 @@ class Connection : private sql::CopySource {
   void fail_extended(const Status& status, const sql::ErrorFields& fields = {});
 
   std::unique_ptr<reactor::ByteStream> stream_;
+  tls::ServerStream* tls_ = nullptr;  // the same, with TLS
   sql::Environment& environment_;
   ProcessState& process_;
+  fabric::RefusalLog& refusals_;
+  std::shared_ptr<const Access> access_;
   const std::uint64_t accepted_ns_;
   Output output_;
   std::vector<char> buffer_;
@@ -115,10 +145,10 @@ class Connection : private sql::CopySource {
   std::shared_ptr<LiveSession> live_;
   std::unique_ptr<sql::Session> session_;
   bool started_ = false;
-  bool counted_ = false;           // in the process's number of connections
-  bool skip_until_sync_ = false;   // an extended message failed
-  bool in_sequence_ = false;       // extended messages came, and their Sync did not
-  bool copying_ = false;           // a COPY waits for the client's data
+  std::optional<std::string> counted_as_;  // in the process's numbers of connections
+  bool skip_until_sync_ = false;           // an extended message failed
+  bool in_sequence_ = false;               // extended messages came, and their Sync did not
+  bool copying_ = false;                   // a COPY waits for the client's data
   std::size_t message_bytes_ = 0;  // of the message that is handled; it is not taken from the buffer yet
   std::uint64_t messages_ = 0;
   bool waiting_ = false;            // for the client, with nothing to do

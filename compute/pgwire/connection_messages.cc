@@ -152,7 +152,7 @@ Status Connection::describe(std::string_view payload) {
                     "portal \"" + std::string(target.name) + "\" does not exist");
     }
     if (Status status = session_->check_describe(*portal->plan); !status.ok()) return status;
-    if (portal->plan->columns.empty()) {
+    if (!portal->plan->gives_rows()) {
       output_.writer().no_data();
     } else {
       output_.writer().row_description(portal->plan->columns, portal->result_formats);
@@ -166,7 +166,7 @@ Status Connection::describe(std::string_view payload) {
   }
   if (Status status = session_->check_describe(*prepared->plan); !status.ok()) return status;
   output_.writer().parameter_description(prepared->plan->parameters, prepared->declared_oids);
-  if (prepared->plan->columns.empty()) {
+  if (!prepared->plan->gives_rows()) {
     output_.writer().no_data();
   } else {
     output_.writer().row_description(prepared->plan->columns, {});

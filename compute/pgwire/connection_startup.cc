@@ -54,16 +54,14 @@ Status apply_options(sql::Settings& settings, std::string_view options) {
   return {};
 }
 
-// "127.0.0.1:40312", "[::1]:40312", or something else for a unix socket.
-void split_address(std::string_view peer, sql::SessionActivity& activity) {
+// Of HOST:PORT.
+void tell_address(std::string_view peer, std::string_view host, sql::SessionActivity& activity) {
   const std::size_t colon = peer.rfind(':');
-  if (colon == std::string_view::npos || peer.starts_with("unix")) return;
+  if (colon == std::string_view::npos) return;
   std::int32_t port = 0;
   const std::string_view digits = peer.substr(colon + 1);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (error != std::errc() || end != digits.data() + digits.size()) return;
-  std::string_view host = peer.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   activity.client_address = host;
   activity.client_port = port;
 }
@@ -82,45 +80,92 @@ Task<Connection::Step> Connection::start_up() {
       if (!more) co_return Step::end;
       continue;
     }
-    const Frame& message = **frame;
-    const Result<StartupPacket> packet = parse_startup(message.payload);
+    // The request's names and values are parts of it, while more arrives in the buffer.
+    const std::string payload((*frame)->payload);
+    begin_ += (*frame)->total_bytes;
+    const Result<StartupPacket> packet = parse_startup(payload);
     if (!packet.ok()) {
       fatal(packet.status());
       co_return Step::end;
     }
-    if (std::holds_alternative<EncryptionRequest>(*packet)) {
-      begin_ += message.total_bytes;
-      // Bytes that came with the request would have been sent before the client knew of the refusal.
-      if (!unread().empty()) {
-        fatal(Status(ErrorCode::protocol_violation, "received unencrypted data after an encryption request"));
-        co_return Step::end;
-      }
-      output_.raw("N");
-      continue;
-    }
-    if (const auto* cancel = std::get_if<CancelRequest>(&*packet)) {
+    if (const auto* encryption = std::get_if<EncryptionRequest>(&*packet)) {
+      const Step step = co_await answer(*encryption);
+      if (step == Step::end) co_return step;
+    } else if (const auto* cancel = std::get_if<CancelRequest>(&*packet)) {
       process_.cancel(cancel->process_id, cancel->secret);
       co_return Step::end;
+    } else {
+      const Step step = co_await accept_startup(&std::get<StartupRequest>(*packet));
+      co_return step;
     }
-    const Step step = accept_startup(std::get<StartupRequest>(*packet));
-    begin_ += message.total_bytes;
-    co_return step;
   }
 }
 
-Connection::Step Connection::accept_startup(const StartupRequest& request) {
-  if (Status status = open_session(request); !status.ok()) {
-    session_.reset();
-    fatal(status);
-    return Step::end;
+Task<Connection::Step> Connection::answer(EncryptionRequest request) {
+  // Bytes that came with the request were sent before the client knew the answer, perhaps by somebody
+  // between.
+  if (!unread().empty()) {
+    fatal(Status(ErrorCode::protocol_violation, "received unencrypted data after an encryption request"));
+    co_return Step::end;
   }
-  MessageWriter writer = output_.writer();
+  if (tls_ != nullptr) {
+    fatal(Status(ErrorCode::protocol_violation, "the connection is encrypted already"));
+    co_return Step::end;
+  }
+  if (!request.tls || access_->tls == nullptr || is_unix()) {
+    output_.raw("N");
+    co_return Step::go_on;
+  }
+  if (stop_ != Stop::none) co_return Step::end;
+  output_.raw("S");
+  output_.flush();
+  auto stream = std::make_unique<tls::ServerStream>(std::move(stream_), access_->tls);
+  tls_ = stream.get();
+  stream_ = std::move(stream);
+  output_.change_stream(*stream_);
+  waiting_ = true;
+  const Status status = co_await tls_->handshake();
+  waiting_ = false;
+  message_arrived_.notify_all();
+  if (status.ok()) co_return end_sent_ ? Step::end : Step::go_on;
+  if (status.code() == ErrorCode::protocol_violation) log_refusal(status.message());
+  co_return Step::end;
+}
+
+Task<Connection::Step> Connection::accept_startup(const StartupRequest* request) {
+  const std::string_view user = parameter(*request, "user");
+  std::string_view database = parameter(*request, "database");
+  if (user.empty()) {
+    fatal(Status(ErrorCode::invalid_authorization, "no PostgreSQL user name specified in startup packet"));
+    co_return Step::end;
+  }
+  if (database.empty()) database = user;
   std::vector<std::string_view> unknown_options;
-  for (const auto& [name, value] : request.parameters) {
+  for (const auto& [name, value] : request->parameters) {
     if (name.starts_with("_pq_.")) unknown_options.push_back(name);
   }
-  if (request.minor_version > 0 || !unknown_options.empty())
-    writer.negotiate_protocol_version(unknown_options);
+  if (request->minor_version > 0 || !unknown_options.empty())
+    output_.writer().negotiate_protocol_version(unknown_options);
+  const Result<Admission> admission = co_await admit(std::string(user), std::string(database));
+  if (lost_) co_return Step::end;
+  if (!admission.ok()) {
+    const ErrorCode code = admission.status().code();
+    if (code == ErrorCode::invalid_authorization || code == ErrorCode::protocol_violation)
+      log_refusal(admission.status().message());
+    fatal(admission.status());
+    co_return Step::end;
+  }
+  if (Status status = open_session(*request, *admission); !status.ok()) {
+    session_.reset();
+    fatal(status);
+    co_return Step::end;
+  }
+  welcome();
+  co_return Step::go_on;
+}
+
+void Connection::welcome() {
+  MessageWriter writer = output_.writer();
   writer.authentication_ok();
   for (const std::string_view name : sql::Settings::reported_names()) {
     writer.parameter_status(name, *session_->settings().get(name));
@@ -128,18 +173,11 @@ Connection::Step Connection::accept_startup(const StartupRequest& request) {
   writer.backend_key_data(key_->process_id, key_->secret);
   writer.ready_for_query(session_->status());
   started_ = true;
-  return Step::go_on;
 }
 
-Status Connection::open_session(const StartupRequest& request) {
+Status Connection::open_session(const StartupRequest& request, const Admission& admission) {
   const std::string_view user = parameter(request, "user");
   std::string_view database = parameter(request, "database");
-  if (user.empty())
-    return Status(ErrorCode::invalid_authorization, "no PostgreSQL user name specified in startup packet");
-  if (!stream_->peer_is_local() && !process_.options().trust_remote) {
-    return Status(ErrorCode::invalid_authorization,
-                  "only clients on this machine are accepted, and " + stream_->peer() + " is not");
-  }
   if (database.empty()) database = user;
   if (database != kDatabase) {
     return Status(ErrorCode::undefined_database, "database \"" + std::string(database) + "\" does not exist",
@@ -148,14 +186,15 @@ Status Connection::open_session(const StartupRequest& request) {
   const std::string_view replication = parameter(request, "replication");
   if (!replication.empty() && replication != "false" && replication != "off" && replication != "0")
     return Status(ErrorCode::feature_not_supported, "replication connections are not supported");
-  const bool superuser = process_.is_superuser(user);
-  if (Status status = process_.enter(superuser); !status.ok()) return status;
-  counted_ = true;
+  std::string user_name(user);
+  Status entered = process_.enter(user_name, admission.superuser, admission.connection_limit);
+  if (!entered.ok()) return entered;
+  counted_as_ = std::move(user_name);
   key_ = process_.make_key();
   session_ = std::make_unique<sql::Session>(environment_, std::string(user), std::string(database),
                                             key_->process_id, *key_->canceled);
   session_->set_client_check([this] { return check_client(); });
-  if (superuser) session_->settings().initialize("is_superuser", "on");
+  if (admission.superuser) session_->settings().initialize("is_superuser", "on");
   for (const auto& [name, value] : request.parameters) {
     if (name == "user" || name == "database" || name == "replication" || name.starts_with("_pq_.")) continue;
     Status status = name == "options" ? apply_options(session_->settings(), value)
@@ -168,7 +207,7 @@ Status Connection::open_session(const StartupRequest& request) {
   activity.user = user;
   activity.database = database;
   activity.application_name = *session_->settings().get("application_name");
-  split_address(stream_->peer(), activity);
+  if (!is_unix()) tell_address(stream_->peer(), host(), activity);
   activity.began_us = activity.state_changed_us = wall_clock_us();
   live_ = std::make_shared<LiveSession>(std::move(activity), wake_);
   process_.add_session(*key_, live_);

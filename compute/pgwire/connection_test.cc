@@ -32,7 +32,7 @@ TEST_CASE("start-up refuses what it cannot serve", "[connection]") {
   World world;
   const auto refused = [&](const std::string& bytes, bool local = true) {
     TestClient client(world);
-    client.pipe().local = local;
+    if (!local) client.pipe().peer = "192.0.2.7:4000";
     client.connect();
     const auto messages = client.ask(bytes);
     CHECK(client.pipe().server_closed);

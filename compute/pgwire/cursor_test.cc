@@ -238,6 +238,33 @@ TEST_CASE("a suspended portal does not see what its block writes afterwards", "[
                         execute("p", 4) + sync())) == "10 20 30 40");
 }
 
+TEST_CASE("a table is not replaced while a portal of the block reads it, until that is closed", "[cursor]") {
+  World world;
+  TestClient client = with_rows(world);
+  client.ask(query("BEGIN"));
+  client.ask(parse("s", "SELECT id FROM t ORDER BY id") + bind("p", "s") + execute("p", 2) + sync());
+  CHECK(sqlstate(client.ask(query("TRUNCATE t"))) == "55006");
+  client.ask(query("ROLLBACK; BEGIN"));
+  client.ask(bind("p", "s") + execute("p") + sync());  // it has given all rows
+  CHECK(sqlstate(client.ask(query("DROP TABLE t"))) == "55006");
+  client.ask(query("ROLLBACK; BEGIN"));
+  // A statement that is bound without a name, or sent as a simple query, takes the unnamed portal's place.
+  client.ask(bind("p", "s") + close_target('P', "p") + bind("", "s") + execute("", 1) + sync());
+  CHECK(sqlstate(client.ask(run("TRUNCATE t"))).empty());
+  client.ask(query("ROLLBACK; BEGIN"));
+  client.ask(bind("", "s") + execute("", 1) + sync());
+  CHECK(sqlstate(client.ask(query("TRUNCATE t"))).empty());
+}
+
+TEST_CASE("a query without columns gives rows without values", "[cursor]") {
+  World world;
+  TestClient client = with_rows(world);
+  CHECK(kinds(client.ask(query("SELECT FROM t WHERE id < 3"))) == "TDDCZ");
+  CHECK(kinds(client.ask(parse("", "SELECT FROM t") + describe('S', "") + bind("", "") + describe('P', "") +
+                         execute("", 1) + execute("") + sync())) == "1tT2TDsDDDDDCZ");
+  CHECK(tag(client.ask(query("SELECT"))) == "SELECT 1");
+}
+
 TEST_CASE("a cursor shows the rows as they were when it was declared", "[cursor]") {
   World world;
   TestClient client = with_rows(world);

@@ -116,6 +116,23 @@ TEST_CASE("an error says where in the statement it lies", "[errors]") {
   CHECK(find_error(unknown)->field('P').empty());
 }
 
+TEST_CASE("the context of an error within a CASE has the line of that statement", "[errors]") {
+  Scene scene;
+  const std::string created =
+      "CREATE PROCEDURE p(n int) LANGUAGE plpgsql AS $$\n"
+      "BEGIN\n"
+      "  CASE 10 / n\n"
+      "    WHEN 10 / (n - 2) THEN NULL;\n"
+      "    ELSE NULL;\n"
+      "  END CASE;\n"
+      "  CASE WHEN n = 10 THEN NULL; END CASE;\n"
+      "END $$";
+  CHECK(scene.error_of(created).field('C').empty());
+  CHECK(scene.error_of("CALL p(0)").field('W') == "PL/pgSQL function p(integer) line 3 at CASE");
+  CHECK(scene.error_of("CALL p(2)").field('W') == "PL/pgSQL function p(integer) line 3 at CASE");
+  CHECK(scene.error_of("CALL p(5)").field('W') == "PL/pgSQL function p(integer) line 7 at CASE");
+}
+
 TEST_CASE("a misspelt column is told of the one that it looks like", "[errors]") {
   Scene scene;
   CHECK(scene.error_of("SELECT cod FROM t").field('H') ==

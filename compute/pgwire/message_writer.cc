@@ -59,6 +59,21 @@ void MessageWriter::authentication_ok() {
   end(at);
 }
 
+void MessageWriter::authentication_sasl(const std::vector<std::string_view>& mechanisms) {
+  const std::size_t at = begin('R');
+  u32(10);
+  for (const std::string_view mechanism : mechanisms) string(mechanism);
+  out_ += '\0';
+  end(at);
+}
+
+void MessageWriter::authentication_data(std::uint32_t code, std::string_view data) {
+  const std::size_t at = begin('R');
+  u32(code);
+  out_ += data;
+  end(at);
+}
+
 void MessageWriter::parameter_status(std::string_view name, std::string_view value) {
   const std::size_t at = begin('S');
   string(name);

@@ -19,6 +19,9 @@ class MessageWriter {
   explicit MessageWriter(std::string& out) : out_(out) {}
 
   void authentication_ok();
+  void authentication_sasl(const std::vector<std::string_view>& mechanisms);
+  void authentication_sasl_continue(std::string_view data) { authentication_data(11, data); }
+  void authentication_sasl_final(std::string_view data) { authentication_data(12, data); }
   void parameter_status(std::string_view name, std::string_view value);
   void backend_key_data(std::int32_t process_id, std::uint32_t secret);
   void negotiate_protocol_version(const std::vector<std::string_view>& unknown_options);
@@ -45,6 +48,7 @@ class MessageWriter {
   void notice(std::string_view severity, std::string_view sqlstate, std::string_view message);
 
  private:
+  void authentication_data(std::uint32_t code, std::string_view data);
   void empty(char type);
   std::size_t begin(char type);
   void end(std::size_t at);

@@ -4,7 +4,7 @@ namespace namdb::pgwire {
 
 void Output::flush() {
   if (buffer_.empty()) return;
-  stream_.write(buffer_);
+  stream_->write(buffer_);
   flushed_bytes_ += buffer_.size();
   buffer_.clear();
   if (buffer_.capacity() > 4 * kFlush_bytes) buffer_.shrink_to_fit();
@@ -22,8 +22,8 @@ void Output::begin_rows(std::span<const sql::ResultColumn> columns, const absl::
 
 reactor::Task<Status> Output::relieve() {
   flush();
-  if (stream_.unsent_bytes() > kUnsent_bytes) co_return co_await stream_.drain(kUnsent_bytes / 2);
-  if (stream_.closed()) co_return Status(ErrorCode::connection_failure, "the client is gone");
+  if (stream_->unsent_bytes() > kUnsent_bytes) co_return co_await stream_->drain(kUnsent_bytes / 2);
+  if (stream_->closed()) co_return Status(ErrorCode::connection_failure, "the client is gone");
   co_return Status();
 }
 

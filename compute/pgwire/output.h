@@ -16,7 +16,9 @@ namespace namdb::pgwire {
 
 class Output final : public sql::ResultSink {
  public:
-  explicit Output(reactor::ByteStream& stream) : stream_(stream) {}
+  explicit Output(reactor::ByteStream& stream) : stream_(&stream) {}
+  // All that was written has been flushed.
+  void change_stream(reactor::ByteStream& stream) { stream_ = &stream; }
 
   MessageWriter writer() { return MessageWriter(muted_ ? dropped_ : buffer_); }
   // Messages that are written while it is muted are dropped.
@@ -52,7 +54,7 @@ class Output final : public sql::ResultSink {
     writer().parameter_status(name, value);
   }
   bool congested() const override {
-    return buffer_.size() >= kFlush_bytes || stream_.unsent_bytes() > kUnsent_bytes;
+    return buffer_.size() >= kFlush_bytes || stream_->unsent_bytes() > kUnsent_bytes;
   }
   reactor::Task<Status> relieve() override;
   std::uint64_t position() const override { return flushed_bytes_ + buffer_.size(); }
@@ -77,7 +79,7 @@ class Output final : public sql::ResultSink {
   // as well.
   static constexpr std::size_t kUnsent_bytes = 256 * 1024;
 
-  reactor::ByteStream& stream_;
+  reactor::ByteStream* stream_;
   std::function<void(std::string_view)> follower_;
   std::string buffer_;
   bool muted_ = false;

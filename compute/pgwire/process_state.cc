@@ -2,7 +2,7 @@
 
 namespace namdb::pgwire {
 
-Status ProcessState::enter(bool superuser) {
+Status ProcessState::enter(const std::string& user, bool superuser, std::int32_t limit) {
   const std::uint32_t most = options_.max_connections;
   const std::uint32_t reserved = std::min(options_.reserved_connections, most - std::min(most, 1U));
   std::uint32_t count = connections_.load(std::memory_order_relaxed);
@@ -17,7 +17,23 @@ Status ProcessState::enter(bool superuser) {
                     "of " + std::to_string(most) + " connections " + std::to_string(reserved) + " are kept");
     }
   } while (!connections_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+  const std::lock_guard lock(mutex_);
+  const auto entry = users_.try_emplace(user).first;
+  if (!superuser && limit >= 0 && entry->second.connections >= static_cast<std::uint32_t>(limit)) {
+    if (entry->second.connections == 0) users_.erase(entry);
+    connections_.fetch_sub(1, std::memory_order_relaxed);
+    return Status(ErrorCode::too_many_connections, "too many connections for role \"" + user + "\"");
+  }
+  ++entry->second.connections;
+  entry->second.superuser = superuser;
   return {};
+}
+
+void ProcessState::leave(const std::string& user) {
+  connections_.fetch_sub(1, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  const auto entry = users_.find(user);
+  if (--entry->second.connections == 0) users_.erase(entry);
 }
 
 ProcessState::CancelKey ProcessState::make_key() {
@@ -54,8 +70,8 @@ Result<bool> ProcessState::send(Signal signal, std::int32_t process_id, std::str
   if (found == sessions_.end()) return false;
   const bool ends = signal == Signal::terminate;
   const sql::SessionActivity activity = found->second->activity();
-  if (!may_look_into(user, activity)) {
-    if (is_superuser(activity.user)) {
+  if (!may_look_into_locked(user, activity)) {
+    if (is_superuser_locked(activity.user)) {
       return Status(ErrorCode::insufficient_privilege,
                     ends ? "must be a superuser to terminate superuser process"
                          : "must be a superuser to cancel superuser query");

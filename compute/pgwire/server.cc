@@ -9,6 +9,8 @@ using reactor::Task;
 
 namespace {
 
+// Connections that have not started may be as many as are accepted, and at least so many.
+constexpr std::size_t kUnstarted = 64;
 constexpr std::uint64_t kAcceptPause_ns = 50 * kMillisecond_ns;  // when the process is out of descriptors
 
 }  // namespace
@@ -32,6 +34,7 @@ Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedur
                    &routines_},
       process_(process),
       post_(std::move(post)),
+      refusals_(executor_, [&process](const std::string& line) { process.log(line); }),
       changed_(executor_) {}
 
 Server::~Server() {
@@ -61,12 +64,26 @@ void Server::adopt(std::unique_ptr<reactor::ByteStream> stream) {
     post_([this] { end_terminated(); });
   };
   connections_.push_front(
-      std::make_unique<Connection>(std::move(stream), environment_, process_, std::move(wake)));
+      std::make_unique<Connection>(std::move(stream), environment_, process_, std::move(wake), refusals_));
   executor_.spawn(gate_, run_connection(connections_.begin()));
+  drop_silent();
   if (!watching_) {
     watching_ = true;
     executor_.spawn(gate_, watch_startups());
   }
+}
+
+void Server::drop_silent() {
+  const std::size_t most = std::max<std::size_t>(process_.options().max_connections, kUnstarted);
+  if (connections_.size() <= most) return;
+  std::size_t unstarted = 0;
+  Connection* oldest = nullptr;
+  for (const auto& connection : connections_) {
+    if (connection->started() || connection->closed()) continue;
+    ++unstarted;
+    oldest = connection.get();
+  }
+  if (unstarted > most) oldest->close();
 }
 
 void Server::end_terminated() {
@@ -123,6 +140,7 @@ Task<void> Server::stop() {
   co_await wait_until_none(executor_.now_ns() + process_.options().shutdown_write_ns);
   for (const auto& connection : connections_) connection->close();
   co_await gate_.close();
+  co_await refusals_.close();
   co_await ids_.close();
 }
 

@@ -45,6 +45,8 @@ class Server {
  private:
   using Connections = std::list<std::unique_ptr<Connection>>;
 
+  // Closes the oldest of the connections that have not started when they are too many.
+  void drop_silent();
   // Ends the sessions that have been terminated.
   void end_terminated();
   reactor::Task<void> run_connection(Connections::iterator connection);
@@ -64,6 +66,7 @@ class Server {
   Post post_;
   Connections connections_;
   std::vector<reactor::StreamListener*> listeners_;
+  fabric::RefusalLog refusals_;
   bool stopping_ = false;
   bool watching_ = false;
   reactor::Event changed_;  // a connection has ended, or the server stops

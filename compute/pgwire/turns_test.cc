@@ -128,16 +128,18 @@ TEST_CASE("an expression without end leaves others their turn, and a cancel requ
 
 TEST_CASE("a procedure without end leaves others their turn, and a cancel request or a timeout ends it",
           "[turns]") {
-  const std::string body = GENERATE("CALL deeper(0);", "LOOP NULL; END LOOP;", "LOOP PERFORM 1; END LOOP;",
-                                    "FOR i IN 1..2000000000 LOOP END LOOP;",
-                                    "LOOP BEGIN RAISE EXCEPTION 'x'; EXCEPTION WHEN OTHERS THEN NULL; END; "
-                                    "END LOOP;");
+  const std::string body =
+      GENERATE("CALL deeper(0);", "LOOP NULL; END LOOP;", "LOOP PERFORM 1; END LOOP;",
+               "FOR i IN 1..2000000000 LOOP END LOOP;", "LOOP UPDATE t SET v = v + 1 WHERE id = 1; END LOOP;",
+               "LOOP BEGIN RAISE EXCEPTION 'x'; EXCEPTION WHEN OTHERS THEN NULL; END; "
+               "END LOOP;");
   CAPTURE(body);
   World world;
   TestClient busy(world);
   busy.connect();
   const std::string key = cancel_key_of(busy);
   TestClient other = TestClient::ready(world);
+  busy.ask(query("CREATE TABLE t (id int PRIMARY KEY, v bigint); INSERT INTO t VALUES (1, 0)"));
   busy.ask(
       query("CREATE PROCEDURE deeper(n int) LANGUAGE plpgsql AS $$ BEGIN IF n < 50 THEN CALL deeper(n + 1); "
             "CALL deeper(n + 1); END IF; END $$"));
@@ -151,6 +153,54 @@ TEST_CASE("a procedure without end leaves others their turn, and a cancel reques
   std::vector<Received> messages;
   REQUIRE(turns_until_ready(world, busy, 16, messages) <= 16);
   CHECK(sqlstate(messages) == "57014");
+}
+
+TEST_CASE("a function in SQL gives others their turns, and ends when it is canceled or late", "[turns]") {
+  const std::string statement = GENERATE("SELECT deeper(0)", "SELECT ever()", "SELECT * FROM rows_for_ever()",
+                                         "SELECT count(soon(i)) FROM generate_series(1, 2000000000) AS i",
+                                         "CALL calls_ever()", "SELECT 1 WHERE EXISTS (SELECT ever())");
+  CAPTURE(statement);
+  World world;
+  TestClient busy(world);
+  busy.connect();
+  const std::string key = cancel_key_of(busy);
+  TestClient other = TestClient::ready(world);
+  busy.ask(
+      query("CREATE FUNCTION deeper(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF n < 50 THEN RETURN "
+            "deeper(n + 1) + deeper(n + 1); END IF; RETURN 0; END $$"));
+  busy.ask(
+      query("CREATE FUNCTION ever() RETURNS int LANGUAGE plpgsql AS $$ BEGIN LOOP NULL; END LOOP; END $$"));
+  busy.ask(
+      query("CREATE FUNCTION rows_for_ever() RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN LOOP RETURN NEXT "
+            "1; END LOOP; END $$"));
+  busy.ask(query("CREATE FUNCTION soon(n int) RETURNS int LANGUAGE sql AS 'SELECT n'"));
+  busy.ask(
+      query("CREATE PROCEDURE calls_ever() LANGUAGE plpgsql AS $$ DECLARE x int := ever(); BEGIN END $$"));
+  post(busy, query(statement));
+  check_turns_and_cancel(world, busy, other, key);
+  busy.ask(query("SET statement_timeout = '20ms'"));
+  post(busy, query(statement));
+  for (int i = 0; i < 8; ++i) world.executor.turn();
+  world.executor.advance(21 * kMillisecond_ns);
+  std::vector<Received> messages;
+  REQUIRE(turns_until_ready(world, busy, 16, messages) <= 16);
+  CHECK(sqlstate(messages) == "57014");
+}
+
+TEST_CASE("a procedure ends when its transaction does, though it has all rows that it asks for", "[turns]") {
+  World world;
+  TestClient busy = TestClient::ready(world);
+  busy.ask(query("CREATE TABLE t (id int PRIMARY KEY, v bigint); INSERT INTO t VALUES (1, 0)"));
+  busy.ask(
+      query("CREATE PROCEDURE ever() LANGUAGE plpgsql AS $$ BEGIN LOOP UPDATE t SET v = v + 1 WHERE id = 1; "
+            "END LOOP; END $$"));
+  post(busy, query("CALL ever()"));
+  for (int i = 0; i < 8; ++i) world.executor.turn();
+  CHECK(kinds(busy.receive()).find('Z') == std::string::npos);
+  world.engine.expire_transactions();
+  std::vector<Received> messages;
+  REQUIRE(turns_until_ready(world, busy, 16, messages) <= 16);
+  CHECK(sqlstate(messages) == "25P04");
 }
 
 TEST_CASE("a timeout, or its client's end, ends an expression without end", "[turns]") {

@@ -12,6 +12,7 @@ reactor::Task<Status> Routines::create(txn::RoutineDefinition definition) {
   request.set_name(std::move(definition.name));
   request.set_definition(std::move(definition.text));
   request.set_replaces_version(definition.replaces_version);
+  request.set_owner(definition.owner);
   Status status = co_await state_.cluster.call(0, control::CREATE_ROUTINE, request, nullptr);
   if (!status.ok()) co_return status;
   co_return co_await state_.catalog.refresh();

@@ -50,6 +50,13 @@ reactor::Task<Status> TableReplacements::replace(txn::TableReplacement replaceme
   co_return status;
 }
 
+reactor::Task<Status> TableReplacements::settle() {
+  txn::CatalogCache& catalog = worker_.worker_state().catalog;
+  Status status = co_await catalog.refresh();
+  if (!status.ok()) co_return status;
+  co_return co_await steps_.wait_for_writers(catalog.version());
+}
+
 reactor::Task<Status> TableReplacements::fill_and_replace(const txn::TableReplacement* replacement,
                                                           CreatedTable created) {
   txn::WorkerState& state = worker_.worker_state();

@@ -29,6 +29,8 @@ class TableReplacements {
 
   // As in Engine::replace_table().
   reactor::Task<Status> replace(txn::TableReplacement replacement);
+  // As in Engine::settle_catalog().
+  reactor::Task<Status> settle();
 
  private:
   reactor::Task<Status> fill_and_replace(const txn::TableReplacement* replacement, CreatedTable created);

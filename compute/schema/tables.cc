@@ -26,6 +26,21 @@ void describe_checks(const std::vector<storage::TableCheck>& checks, control::Ta
   }
 }
 
+void describe_foreign_keys(const std::vector<storage::ForeignKey>& keys, control::TableDescriptor* table) {
+  for (const storage::ForeignKey& key : keys) {
+    control::ForeignKey& added = *table->add_foreign_keys();
+    added.set_name(key.name);
+    added.mutable_columns()->Assign(key.columns.begin(), key.columns.end());
+    added.set_references(key.references);
+    added.mutable_referenced()->Assign(key.referenced.begin(), key.referenced.end());
+    added.set_on_delete(static_cast<std::uint32_t>(key.on_delete));
+    added.set_on_update(static_cast<std::uint32_t>(key.on_update));
+    added.set_match_full(key.match_full);
+    added.set_not_valid(key.not_valid);
+    added.set_unsettled(key.unsettled);
+  }
+}
+
 }  // namespace
 
 reactor::Task<Status> Tables::create(txn::TableDefinition definition) {
@@ -42,6 +57,8 @@ reactor::Task<Result<CreatedTable>> Tables::create(txn::TableDefinition definiti
   wanted.set_ring_slots(definition.ring_slots);
   wanted.set_replaces(replaces);
   describe_checks(definition.checks, &wanted);
+  begin.set_owner(definition.owner);
+  describe_foreign_keys(definition.foreign_keys, &wanted);
   control::BeginCreateTableReply begun;
   Status status = co_await state_.cluster.call(0, control::BEGIN_CREATE_TABLE, begin, &begun);
   if (!status.ok()) co_return status;
@@ -80,6 +97,8 @@ reactor::Task<Status> Tables::alter(txn::TableAlteration alteration) {
   for (const layout::Column& column : alteration.columns) *wanted.add_columns() = txn::descriptor_of(column);
   wanted.clear_checks();
   describe_checks(alteration.checks, &wanted);
+  wanted.clear_foreign_keys();
+  describe_foreign_keys(alteration.foreign_keys, &wanted);
   for (const auto& [id, name] : alteration.index_names) {
     control::IndexDescriptor& renamed = *request.add_indexes();
     renamed.set_id(id);

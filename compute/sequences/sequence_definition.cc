@@ -53,6 +53,7 @@ Result<SequenceDefinition> apply_change(SequenceDefinition definition, const Seq
   definition.increment = change.increment.value_or(definition.increment);
   if (definition.increment == 0) return wrong("INCREMENT must not be zero");
   definition.cycles = change.cycles.value_or(definition.cycles);
+  definition.block_numbers = change.block_numbers.value_or(definition.block_numbers);
   const bool ascends = definition.increment > 0;
   if (change.most) {
     definition.most = *change.most;

@@ -1,10 +1,8 @@
 #include "compute/sequences/sequences.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "common/base/check.h"
 #include "common/layout/key.h"
 #include "compute/api/server_table.h"
 #include "compute/sequences/sequence_definition.h"
@@ -12,117 +10,13 @@
 namespace namdb::txn {
 namespace {
 
-enum SequenceColumn : std::uint32_t {
-  kName,
-  kNext,
-  kLast,
-  // Tables of a time when sequences had no options lack the others.
-  kLeast,
-  kIncrement,
-  kStart,
-  kBlock,
-  kValueBytes,
-  kCycles,
-  kEnded,  // there is no next number: `next` was the last one
-};
-
-TableDefinition sequences_definition() {
-  using layout::ColumnType;
-  std::vector<layout::Column> columns = {{.name = "name", .type = ColumnType::varchar, .length_bytes = 63},
-                                         {.name = "next", .not_null = true},
-                                         {.name = "last", .not_null = true},
-                                         {.name = "least", .not_null = true},
-                                         {.name = "increment", .not_null = true},
-                                         {.name = "start", .not_null = true},
-                                         {.name = "block", .not_null = true},
-                                         {.name = "value_bytes", .not_null = true},
-                                         {.name = "cycles", .type = ColumnType::boolean, .not_null = true},
-                                         {.name = "ended", .type = ColumnType::boolean, .not_null = true}};
-  TableDefinition made;
-  made.name = Sequences::kTable;
-  made.schema = std::move(*layout::Schema::create(std::move(columns), {kName}));
-  return made;
-}
+// Of an engine's attempts: many workers may take numbers of one sequence.
+constexpr std::uint32_t kMoreAttempts = 16;
+// Sequences that a worker has once used and that may be gone.
+constexpr std::size_t kMostTaken = 4096;
 
 Status undefined_sequence(const std::string& name) {
   return Status(ErrorCode::undefined_table, "relation \"" + name + "\" does not exist");
-}
-
-bool has_options(const layout::Schema& schema) {
-  return schema.columns().size() > kEnded;
-}
-
-std::uint32_t bytes_for(std::int64_t last) {
-  constexpr std::int64_t kSmall = 32'767;
-  constexpr std::int64_t kMiddle = 2'147'483'647;
-  return last <= kSmall ? 2 : last <= kMiddle ? 4 : 8;
-}
-
-// A sequence, as its row has it.
-struct State {
-  SequenceDefinition definition;
-  std::int64_t next = 0;
-  bool ended = false;
-};
-
-State read_state(const layout::RowView& row) {
-  State state;
-  state.next = row.integer(kNext);
-  SequenceDefinition& definition = state.definition;
-  definition.most = row.integer(kLast);
-  if (!has_options(row.schema())) {
-    definition.block_numbers = Sequences::kBlockNumbers;
-    definition.value_bytes = bytes_for(definition.most);
-    // Such a row has the number behind the last one.
-    state.ended = state.next > definition.most || state.next == std::numeric_limits<std::int64_t>::max();
-    return state;
-  }
-  definition.least = row.integer(kLeast);
-  definition.increment = row.integer(kIncrement);
-  definition.start = row.integer(kStart);
-  definition.block_numbers = row.integer(kBlock);
-  definition.value_bytes = static_cast<std::uint32_t>(row.integer(kValueBytes));
-  definition.cycles = row.integer(kCycles) != 0;
-  state.ended = row.integer(kEnded) != 0;
-  return state;
-}
-
-Status write_state(layout::RowWriter row, const State& state) {
-  const SequenceDefinition& definition = state.definition;
-  const bool options = has_options(row.view().schema());
-  const bool plain = definition.increment == 1 && definition.least == 1 && !definition.cycles;
-  if (!options && !plain) {
-    return Status(ErrorCode::feature_not_supported,
-                  "sequences with options are not supported in a database whose first sequence had none");
-  }
-  const bool behind = !options && state.ended && state.next != std::numeric_limits<std::int64_t>::max();
-  Status status = row.set_integer(kNext, behind ? state.next + 1 : state.next);
-  if (status.ok()) status = row.set_integer(kLast, definition.most);
-  if (!options) return status;
-  const std::pair<SequenceColumn, std::int64_t> values[] = {{kLeast, definition.least},
-                                                            {kIncrement, definition.increment},
-                                                            {kStart, definition.start},
-                                                            {kBlock, definition.block_numbers},
-                                                            {kValueBytes, definition.value_bytes},
-                                                            {kCycles, definition.cycles ? 1 : 0},
-                                                            {kEnded, state.ended ? 1 : 0}};
-  for (const auto& [column, value] : values) {
-    if (status.ok()) status = row.set_integer(column, value);
-  }
-  return status;
-}
-
-// The next number is the one behind `given`, or there is none.
-void set_behind(State& state, std::int64_t given) {
-  const SequenceDefinition& definition = state.definition;
-  const bool ascends = definition.increment > 0;
-  const std::int64_t bound = ascends ? definition.most : definition.least;
-  const auto room = ascends ? static_cast<std::uint64_t>(bound) - static_cast<std::uint64_t>(given)
-                            : static_cast<std::uint64_t>(given) - static_cast<std::uint64_t>(bound);
-  const auto step = ascends ? static_cast<std::uint64_t>(definition.increment)
-                            : -static_cast<std::uint64_t>(definition.increment);
-  state.ended = step > room;
-  state.next = state.ended ? given : given + definition.increment;
 }
 
 Status no_more(const std::string& name, const SequenceDefinition& definition) {
@@ -133,17 +27,108 @@ Status no_more(const std::string& name, const SequenceDefinition& definition) {
                     std::to_string(ascends ? definition.most : definition.least) + ")");
 }
 
+// Epochs are odd once the sequence was changed, and never 0.
+constexpr std::int64_t kChanged = 1;
+
+std::int64_t draw_epoch(Random& random) {
+  return static_cast<std::int64_t>(random.next() >> 2 | 1) * 2;
+}
+
+// Workers may have blocks: they have taken some since it was created, or a change of it may still be waiting
+// for those of before.
+bool may_have_blocks(const SequenceState& state) {
+  return state.definition.block_numbers > 1 && (state.is_given || (state.epoch & kChanged) != 0);
+}
+
+Status alter_state(const SequenceChange& change, SequenceState& state) {
+  const auto definition = apply_change(state.definition, change, /*is_new=*/false);
+  if (!definition.ok()) return definition.status();
+  state.definition = *definition;
+  if (change.restarts) {
+    state.last = change.restart.value_or(definition->start);
+    state.is_given = false;
+  }
+  return check_restart(*definition, state.last);
+}
+
+Status set_value(const std::string& name, std::int64_t value, bool is_given, SequenceState& state) {
+  const SequenceDefinition& definition = state.definition;
+  if (value < definition.least || value > definition.most) {
+    return Status(ErrorCode::numeric_out_of_range, "setval: value " + std::to_string(value) +
+                                                       " is out of bounds for sequence \"" + name + "\" (" +
+                                                       std::to_string(definition.least) + ".." +
+                                                       std::to_string(definition.most) + ")");
+  }
+  state.last = value;
+  state.is_given = is_given;
+  return {};
+}
+
 }  // namespace
 
 template <typename Once>
 reactor::Task<Status> Sequences::retry(bool repeatable, Once once) {
   Status status;
-  for (std::uint32_t attempt = 1; attempt <= engine_.retry_options().max_attempts; ++attempt) {
+  for (std::uint32_t attempt = 1; attempt <= kMoreAttempts * engine_.retry_options().max_attempts;
+       ++attempt) {
     status = co_await once();
     const bool unknown = !status.ok() && status.code() == ErrorCode::unknown_outcome;
     if (status.ok() || !(status.info().retry || (repeatable && unknown))) break;
     co_await engine_.backoff(attempt);
   }
+  co_return status;
+}
+
+reactor::Task<Status> Sequences::open(std::string name, Purpose purpose, Open* row) {
+  row->transaction.reset();
+  row->session.reset();
+  row->found = false;
+  std::string table_name = kTable;
+  const auto place = co_await engine_.table(std::move(table_name));
+  if (!place.ok() && place.status().code() == ErrorCode::undefined_table) co_return Status();
+  if (!place.ok()) co_return place.status();
+  row->session = engine_.open_session();
+  row->transaction = engine_.begin(*row->session);
+  const layout::Key key = std::move(layout::Key((*place)->schema).text(name));
+  row->id = purpose == Purpose::reads ? row->transaction->read(*place, key.bytes())
+                                      : row->transaction->get(*place, key.bytes());
+  Status status = co_await row->transaction->fetch();
+  if (!status.ok()) co_return status;
+  row->found = row->transaction->found(row->id);
+  if (row->found) row->state = read_sequence(row->transaction->row(row->id));
+  co_return Status();
+}
+
+template <typename Change>
+reactor::Task<Status> Sequences::change_once(const std::string* name, Change change) {
+  Open row;
+  std::string wanted = *name;
+  Status status = co_await open(std::move(wanted), Purpose::writes, &row);
+  if (!status.ok()) co_return status;
+  if (!row.found) co_return undefined_sequence(*name);
+  status = change(row.state);
+  if (status.ok()) status = write_sequence(row.transaction->update(row.id), row.state);
+  if (status.ok()) status = co_await row.transaction->commit();
+  co_return status;
+}
+
+template <typename Change>
+reactor::Task<Status> Sequences::change_all(const std::string* name, Change change, bool* outlasts) {
+  const auto once = [this, name, change, outlasts] {
+    return change_once(name, [this, change, outlasts](SequenceState& state) {
+      const bool before = may_have_blocks(state);
+      Status status = change(state);
+      if (status.ok()) *outlasts = *outlasts || before;
+      state.epoch = draw_epoch(engine_.executor().random()) | kChanged;
+      return status;
+    });
+  };
+  co_return co_await retry(/*repeatable=*/true, once);
+}
+
+// Time passes, too, where it is not known whether the change was made.
+reactor::Task<Status> Sequences::outlast(Status status, bool is_needed) {
+  if (is_needed) co_await engine_.executor().sleep_until(engine_.executor().fresh_now_ns() + kOutlasts_ns);
   co_return status;
 }
 
@@ -161,7 +146,6 @@ reactor::Task<Status> Sequences::create(std::string name, SequenceDefinition def
   Status status = co_await retry(/*repeatable=*/false, once);
   if (!status.ok() && status.code() == ErrorCode::duplicate_key)
     co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
-  if (status.ok()) blocks_.erase(name);
   co_return status;
 }
 
@@ -169,9 +153,12 @@ reactor::Task<Status> Sequences::insert(std::string name, SequenceDefinition def
   const auto place = co_await find_or_create(&engine_, sequences_definition());
   if (!place.ok()) co_return place.status();
   layout::Row row((*place)->schema);
-  layout::RowWriter writer = row.writer();
-  Status status = writer.set_text(kName, name);
-  if (status.ok()) status = write_state(writer, {definition, definition.start});
+  Status status = write_sequence_name(row.writer(), name);
+  const SequenceState state{.definition = definition,
+                            .last = definition.start,
+                            .is_given = false,
+                            .epoch = draw_epoch(engine_.executor().random())};
+  if (status.ok()) status = write_sequence(row.writer(), state);
   if (!status.ok()) co_return status;
   const auto session = engine_.open_session();
   const auto transaction = engine_.begin(*session);
@@ -182,147 +169,134 @@ reactor::Task<Status> Sequences::insert(std::string name, SequenceDefinition def
 }
 
 reactor::Task<Status> Sequences::drop(std::vector<std::string> names) {
-  for (const std::string& name : names) blocks_.erase(name);
-  const auto once = [this, &names] { return erase(&names); };
-  co_return co_await retry(/*repeatable=*/false, once);
+  Status status;
+  bool outlasts = false;
+  for (const std::string& name : names) {
+    const auto once = [this, &name, &outlasts] { return erase(&name, &outlasts); };
+    if (status.ok()) status = co_await retry(/*repeatable=*/true, once);
+    if (const auto taken = taken_.find(name); taken != taken_.end()) taken->second->trusted_until_ns = 0;
+  }
+  co_return co_await outlast(std::move(status), outlasts);
 }
 
-reactor::Task<Status> Sequences::erase(const std::vector<std::string>* names) {
-  const auto place = co_await find_or_create(&engine_, sequences_definition());
-  if (!place.ok()) co_return place.status();
-  const auto session = engine_.open_session();
-  const auto transaction = engine_.begin(*session);
-  std::vector<RowId> rows;
-  for (const std::string& name : *names)
-    rows.push_back(transaction->get(*place, layout::Key((*place)->schema).text(name).bytes()));
-  Status status = co_await transaction->fetch();
-  if (!status.ok()) co_return status;
-  for (const RowId row : rows) {
-    if (transaction->found(row)) transaction->erase(row);
-  }
-  co_return co_await transaction->commit();
+reactor::Task<Status> Sequences::erase(const std::string* name, bool* outlasts) {
+  Open row;
+  std::string wanted = *name;
+  Status status = co_await open(std::move(wanted), Purpose::writes, &row);
+  if (!status.ok() || !row.found) co_return status;
+  *outlasts = *outlasts || may_have_blocks(row.state);
+  row.transaction->erase(row.id);
+  co_return co_await row.transaction->commit();
+}
+
+bool Sequences::trusts(const Taken& taken) const {
+  return engine_.executor().fresh_now_ns() < taken.trusted_until_ns;
+}
+
+std::shared_ptr<Sequences::Taken> Sequences::taken_of(const std::string& name) {
+  if (const auto known = taken_.find(name); known != taken_.end()) return known->second;
+  if (taken_.size() >= kMostTaken)
+    absl::erase_if(taken_,
+                   [this](const auto& each) { return !each.second->is_busy && !trusts(*each.second); });
+  return taken_.emplace(name, std::make_shared<Taken>(engine_.executor())).first->second;
 }
 
 reactor::Task<Result<std::int64_t>> Sequences::next(std::string name) {
-  if (const auto known = blocks_.find(name); known != blocks_.end() && known->second.left != 0)
-    co_return known->second.take();
-  Change taken{.name = name};
-  Status status = co_await change(&taken);
+  const std::shared_ptr<Taken> taken = taken_of(name);
+  while (taken->block.left == 0 || !trusts(*taken)) {
+    if (taken->is_busy) {
+      ++taken->waiting;
+      co_await taken->changed.wait();
+      --taken->waiting;
+      continue;
+    }
+    taken->is_busy = true;
+    Status status = co_await look(&name, taken.get());
+    taken->is_busy = false;
+    taken->changed.notify_all();
+    if (!status.ok()) co_return status;
+    if (taken->block.left != 0) break;  // one of them is trusted, however long it took
+  }
+  co_return taken->block.take();
+}
+
+reactor::Task<Status> Sequences::look(const std::string* name, Taken* taken) {
+  std::uint64_t since_ns = engine_.executor().fresh_now_ns();
+  if (taken->block.left != 0) {
+    Open row;
+    Status status = co_await find(name, &row);
+    if (!status.ok()) co_return status;
+    if (!row.found) co_return undefined_sequence(*name);
+    taken->trusted_until_ns = since_ns + kTrusted_ns;
+    if (row.state.epoch == taken->epoch && row.state.epoch != 0) co_return Status();
+    taken->block.left = 0;
+  }
+  // A block whose commit may have happened is lost, and another one is taken.
+  SequenceState state;
+  SequenceBlock block;
+  const auto take = [&](SequenceState& now) {
+    const auto some = take_block(now, std::max(now.definition.block_numbers, taken->waiting + 1));
+    if (!some) return no_more(*name, now.definition);
+    block = *some;
+    state = now;
+    return Status();
+  };
+  const auto once = [&] {
+    since_ns = engine_.executor().fresh_now_ns();
+    return change_once(name, take);
+  };
+  Status status = co_await retry(/*repeatable=*/true, once);
   if (!status.ok()) co_return status;
-  // Another task of this worker may have taken a block meanwhile. The rest of that one is not given.
-  Block& block = blocks_[name];
-  block = taken.block;
-  co_return block.take();
+  taken->block = block;
+  taken->epoch = state.epoch;
+  taken->trusted_until_ns = since_ns + kTrusted_ns;
+  co_return status;
 }
 
 reactor::Task<Status> Sequences::restart(std::string name, std::int64_t value, bool is_given) {
-  Change set{.name = name, .value = value, .is_given = is_given};
-  Status status = co_await change(&set);
-  if (status.ok()) blocks_.erase(name);
-  co_return status;
+  bool outlasts = false;
+  const auto set = [&](SequenceState& state) { return set_value(name, value, is_given, state); };
+  Status status = co_await change_all(&name, set, &outlasts);
+  co_return co_await outlast(std::move(status), outlasts);
 }
 
 reactor::Task<Status> Sequences::alter(std::string name, SequenceChange change) {
-  const auto once = [this, &name, &change] { return alter_once(&name, &change); };
-  Status status = co_await retry(/*repeatable=*/true, once);
-  if (status.ok()) blocks_.erase(name);
-  co_return status;
+  bool outlasts = false;
+  const auto apply = [&](SequenceState& state) { return alter_state(change, state); };
+  Status status = co_await change_all(&name, apply, &outlasts);
+  co_return co_await outlast(std::move(status), outlasts);
 }
 
-reactor::Task<Status> Sequences::alter_once(const std::string* name, const SequenceChange* change) {
-  std::string table_name = kTable;
-  const auto place = co_await engine_.table(std::move(table_name));
-  if (!place.ok() && place.status().code() == ErrorCode::undefined_table) co_return undefined_sequence(*name);
-  if (!place.ok()) co_return place.status();
-  const auto session = engine_.open_session();
-  const auto transaction = engine_.begin(*session);
-  const RowId id = transaction->get(*place, layout::Key((*place)->schema).text(*name).bytes());
-  Status status = co_await transaction->fetch();
-  if (!status.ok()) co_return status;
-  if (!transaction->found(id)) co_return undefined_sequence(*name);
-  State state = read_state(transaction->row(id));
-  const auto definition = apply_change(state.definition, *change, /*is_new=*/false);
-  if (!definition.ok()) co_return definition.status();
-  state.definition = *definition;
-  if (change->restarts) {
-    state.next = change->restart.value_or(definition->start);
-    state.ended = false;
-  } else if (state.ended) {
-    set_behind(state, state.next);
+reactor::Task<Status> Sequences::restart_all(std::vector<std::string> names) {
+  SequenceChange change;
+  change.restarts = true;
+  const auto apply = [&](SequenceState& state) { return alter_state(change, state); };
+  bool outlasts = false;
+  Status status;
+  for (const std::string& name : names) {
+    if (status.ok()) status = co_await change_all(&name, apply, &outlasts);
   }
-  status = check_restart(*definition, state.next);
-  if (status.ok()) status = write_state(transaction->update(id), state);
-  if (status.ok()) status = co_await transaction->commit();
+  co_return co_await outlast(std::move(status), outlasts);
+}
+
+reactor::Task<Status> Sequences::find(const std::string* name, Open* row) {
+  const auto once = [this, name, row] { return find_once(name, row); };
+  co_return co_await retry(/*repeatable=*/true, once);
+}
+
+reactor::Task<Status> Sequences::find_once(const std::string* name, Open* row) {
+  std::string wanted = *name;
+  Status status = co_await open(std::move(wanted), Purpose::reads, row);
+  if (status.ok() && row->transaction != nullptr) status = co_await row->transaction->commit();
   co_return status;
 }
 
 reactor::Task<Result<bool>> Sequences::exists(std::string name) {
-  bool found = false;
-  const auto once = [this, &name, &found] { return find_once(&name, &found); };
-  const Status status = co_await retry(/*repeatable=*/true, once);
+  if (const auto known = taken_.find(name); known != taken_.end() && trusts(*known->second)) co_return true;
+  Open row;
+  const Status status = co_await find(&name, &row);
   if (!status.ok()) co_return status;
-  co_return found;
-}
-
-reactor::Task<Status> Sequences::find_once(const std::string* name, bool* found) {
-  *found = false;
-  std::string table_name = kTable;
-  const auto place = co_await engine_.table(std::move(table_name));
-  if (!place.ok() && place.status().code() == ErrorCode::undefined_table) co_return Status();
-  if (!place.ok()) co_return place.status();
-  const auto session = engine_.open_session();
-  const auto transaction = engine_.begin(*session);
-  const RowId id = transaction->read(*place, layout::Key((*place)->schema).text(*name).bytes());
-  Status status = co_await transaction->fetch();
-  if (!status.ok()) co_return status;
-  *found = transaction->found(id);
-  co_return co_await transaction->commit();
-}
-
-reactor::Task<Status> Sequences::change(Change* change) {
-  // A block whose commit may have happened is lost, and another one is taken.
-  const auto once = [this, change] { return change_once(change); };
-  co_return co_await retry(/*repeatable=*/true, once);
-}
-
-reactor::Task<Status> Sequences::change_once(Change* change) {
-  std::string table_name = kTable;
-  const auto place = co_await engine_.table(std::move(table_name));
-  if (!place.ok() && place.status().code() == ErrorCode::undefined_table)
-    co_return undefined_sequence(change->name);
-  if (!place.ok()) co_return place.status();
-  const auto session = engine_.open_session();
-  const auto transaction = engine_.begin(*session);
-  const RowId id = transaction->get(*place, layout::Key((*place)->schema).text(change->name).bytes());
-  Status status = co_await transaction->fetch();
-  if (!status.ok()) co_return status;
-  if (!transaction->found(id)) co_return undefined_sequence(change->name);
-  State state = read_state(transaction->row(id));
-  const SequenceDefinition& definition = state.definition;
-  if (change->value) {
-    const std::int64_t value = *change->value;
-    if (value < definition.least || value > definition.most) {
-      co_return Status(ErrorCode::numeric_out_of_range,
-                       "setval: value " + std::to_string(value) + " is out of bounds for sequence \"" +
-                           change->name + "\" (" + std::to_string(definition.least) + ".." +
-                           std::to_string(definition.most) + ")");
-    }
-    state.next = value;
-    state.ended = false;
-    if (change->is_given) set_behind(state, value);
-  } else {
-    if (state.ended && !definition.cycles) co_return no_more(change->name, definition);
-    if (state.ended) state.next = definition.increment > 0 ? definition.least : definition.most;
-    change->block = {state.next, 0, definition.increment};
-    state.ended = false;
-    while (change->block.left < definition.block_numbers && !state.ended) {
-      ++change->block.left;
-      set_behind(state, state.next);
-    }
-  }
-  status = write_state(transaction->update(id), state);
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  co_return row.found;
 }
 
 }  // namespace namdb::txn

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "common/reactor/testing/manual_executor.h"
 #include "compute/sql/testing/fake_engine.h"
@@ -95,6 +96,110 @@ TEST_CASE("a sequence with options steps, ends or goes round, and is altered", "
   CHECK(test.run(test.one.alter("s", change)).code() == ErrorCode::invalid_parameter_value);
   CHECK(*test.run(test.one.exists("s")));
   CHECK_FALSE(*test.run(test.one.exists("t")));
+}
+
+TEST_CASE("a change of a sequence is known to every worker when it returns", "[sequences]") {
+  SequencesTest test;
+  REQUIRE(test.run(test.one.create("s", 1, 1000)).ok());
+  CHECK(test.next(test.one) == 1);
+  CHECK(test.next(test.two) == 33);
+  SECTION("setval") {
+    REQUIRE(test.run(test.one.restart("s", 500, false)).ok());
+    CHECK(test.next(test.two) == 500);
+    CHECK(test.next(test.one) == 532);
+  }
+  SECTION("RESTART") {
+    REQUIRE(test.run(test.one.restart_all({"s"})).ok());
+    CHECK(test.next(test.two) == 1);
+    CHECK(test.next(test.one) == 33);
+  }
+  SECTION("other bounds") {
+    SequenceChange change;
+    change.least = 700;
+    change.start = 700;
+    change.restarts = true;
+    REQUIRE(test.run(test.one.alter("s", change)).ok());
+    CHECK(test.next(test.two) == 700);
+  }
+  SECTION("dropped") {
+    REQUIRE(test.run(test.one.drop({"s"})).ok());
+    CHECK_FALSE(*test.run(test.two.exists("s")));
+    CHECK(test.run(test.two.next("s")).status().code() == ErrorCode::undefined_table);
+  }
+  SECTION("dropped and made again") {
+    REQUIRE(test.run(test.one.drop({"s"})).ok());
+    REQUIRE(test.run(test.one.create("s", 1, 1000)).ok());
+    CHECK(test.next(test.two) == 1);
+  }
+}
+
+TEST_CASE("a change waits for blocks that other workers may have, and only then", "[sequences]") {
+  SequencesTest test;
+  REQUIRE(test.run(test.one.create("s", 1, 1000)).ok());
+  const auto waits = [&test](reactor::Task<Status> change) {
+    const std::uint64_t before_ns = test.executor.now_ns();
+    REQUIRE(test.run(std::move(change)).ok());
+    return test.executor.now_ns() - before_ns >= Sequences::kOutlasts_ns;
+  };
+  CHECK_FALSE(waits(test.one.restart("s", 5, false)));  // no number was taken yet
+  CHECK(test.next(test.two) == 5);
+  CHECK(waits(test.one.restart("s", 5, false)));
+  REQUIRE(test.run(test.one.create("single", SequenceDefinition())).ok());
+  CHECK(*test.run(test.two.next("single")) == 1);
+  CHECK_FALSE(waits(test.one.restart("single", 1, false)));
+}
+
+TEST_CASE("an unused rest of a block is given later, if nobody has changed the sequence", "[sequences]") {
+  SequencesTest test;
+  REQUIRE(test.run(test.one.create("s", 1, 1000)).ok());
+  CHECK(test.next(test.one) == 1);
+  test.executor.advance(10 * Sequences::kTrusted_ns);
+  const std::size_t before = test.engine.begun_transactions();
+  CHECK(test.next(test.one) == 2);
+  CHECK(test.next(test.one) == 3);
+  CHECK(test.engine.begun_transactions() == before + 1);  // it has looked once
+}
+
+TEST_CASE("the last number that was given decides how an altered sequence goes on", "[sequences]") {
+  SequencesTest test;
+  REQUIRE(test.run(test.one.create("s", SequenceDefinition())).ok());
+  for (std::int64_t number = 1; number <= 5; ++number) CHECK(test.next(test.one) == number);
+  SequenceChange change;
+  change.most = 4;
+  CHECK(test.run(test.one.alter("s", change)).code() == ErrorCode::invalid_parameter_value);
+  change.most = 5;
+  REQUIRE(test.run(test.one.alter("s", change)).ok());
+  CHECK(test.run(test.one.next("s")).status().code() == ErrorCode::sequence_limit_exceeded);
+  change = {};
+  change.most = 100;
+  change.increment = 10;
+  REQUIRE(test.run(test.one.alter("s", change)).ok());
+  CHECK(test.next(test.one) == 15);
+  change = {};
+  change.block_numbers = 4;
+  REQUIRE(test.run(test.one.alter("s", change)).ok());
+  CHECK(test.next(test.one) == 25);
+  CHECK(test.next(test.two) == 65);
+  CHECK(test.next(test.two) == 75);
+}
+
+TEST_CASE("tasks that ask for numbers at the same time take them together", "[sequences]") {
+  SequencesTest test;
+  REQUIRE(test.run(test.one.create("s", SequenceDefinition())).ok());
+  test.engine.hold_fetches(true);
+  const std::size_t before = test.engine.begun_transactions();
+  std::vector<std::optional<Result<std::int64_t>>> numbers(20);
+  for (auto& number : numbers) test.executor.spawn(test.gate, keep_result(test.one.next("s"), &number));
+  test.executor.run_ready();
+  test.engine.hold_fetches(false);
+  test.executor.run_until([&] { return test.gate.count() == 0; });
+  std::set<std::int64_t> given;
+  for (const auto& number : numbers) {
+    REQUIRE((number.has_value() && number->ok()));
+    given.insert(**number);
+  }
+  CHECK((given.size() == 20 && *given.begin() == 1 && *given.rbegin() == 20));
+  CHECK(test.engine.begun_transactions() <= before + 3);
 }
 
 }  // namespace namdb::txn

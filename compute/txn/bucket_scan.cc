@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/base/checksum.h"
-#include "common/reactor/sort_in_turns.h"
 #include "compute/cluster/bucket_search.h"
 #include "compute/cluster/stage_times.h"
 #include "compute/txn/errors.h"
@@ -22,7 +21,9 @@ using layout::GlobalAddress;
 namespace {
 
 constexpr std::uint64_t kScannedAtOnce = 128;
-constexpr std::size_t kRecordsAtOnce = 256;
+// Records that are READ together: the first ones, and later ones.
+constexpr std::size_t kFirstRecords = 256;
+constexpr std::size_t kRecordsAtOnce = 512;
 // With fewer places of a large table there would be few neighbours among them.
 constexpr std::size_t kPlacesAtOnce = std::size_t{512} << 10;
 
@@ -41,7 +42,9 @@ BucketScan::BucketScan(TransactionState& transaction, storage::TableRef table, S
       table_(std::move(table)),
       batches_(transaction.worker().cluster),
       from_(from),
-      gathers_(kRecordsAtOnce) {}
+      gathers_(kFirstRecords),
+      reads_at_once_(kFirstRecords),
+      reader_(transaction, *table_) {}
 
 BucketScan::BucketScan(TransactionState& transaction, storage::TableRef table, Order order)
     : BucketScan(transaction, std::move(table)) {
@@ -55,6 +58,14 @@ BucketScan::BucketScan(TransactionState& transaction, storage::TableRef table, l
 }
 
 reactor::Task<Status> BucketScan::next(std::vector<layout::Row>& rows) {
+  rows.clear();
+  txn::RowBlock block;
+  Status status = co_await next_block(block);
+  for (std::size_t i = 0; i < block.size(); ++i) rows.emplace_back(table_->schema, block[i].bytes());
+  co_return status;
+}
+
+reactor::Task<Status> BucketScan::next_block(txn::RowBlock& rows) {
   rows.clear();
   const TransactionState::Busy busy(transaction_);
   Status status = transaction_.check_open();
@@ -73,7 +84,7 @@ reactor::Task<Status> BucketScan::next(std::vector<layout::Row>& rows) {
       status = co_await read_buckets();
     } else if (!places_.empty()) {
       bool sorted = gathered_;
-      if (!sorted) sorted = co_await sort_places();
+      if (!sorted) sorted = co_await order_places();
       status = co_await read_records(&rows);
       gathered_ = sorted && !places_.empty();
     } else {
@@ -247,7 +258,7 @@ Status BucketScan::see_bucket(const Bucket& bucket, const BucketPlace& place) {
     if (entry.free() || (hashes_ && !hashes_->holds(entry.key_hash))) continue;
     if (!storage::place_within(entry.offset(), table_->record.record_bytes(), region_bytes))
       return Status(ErrorCode::corrupt_data, "a bucket's entry leads nowhere");
-    places_.push_back({GlobalAddress(server, entry.offset()), entry.incarnation(), entry.key_hash});
+    places_.push_back({GlobalAddress(server, entry.offset()), entry.incarnation()});
   }
   if (bucket.next_offset != 0) {
     if (!storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes))
@@ -258,52 +269,68 @@ Status BucketScan::see_bucket(const Bucket& bucket, const BucketPlace& place) {
 }
 
 // The first rows come before all places are gathered: there may be no need for more.
-reactor::Task<bool> BucketScan::sort_places() {
+reactor::Task<bool> BucketScan::order_places() {
   if (order_ == Order::as_found) co_return false;
   const bool first = std::exchange(gathers_, kPlacesAtOnce) != kPlacesAtOnce;
   if (first) co_return false;
-  const auto comes_before = [](const Place& left, const Place& right) { return left.record > right.record; };
-  co_await reactor::sort_in_turns(&transaction_.worker().executor, &places_, comes_before);
+  co_await sort_places(&transaction_.worker().executor, &places_);
   co_return true;
 }
 
-reactor::Task<Status> BucketScan::read_records(std::vector<layout::Row>* rows) {
-  const std::size_t count = std::min(places_.size(), kRecordsAtOnce);
-  std::vector<Lookup> lookups(count);
-  Lookups pointers;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Place& place = places_[places_.size() - count + i];
-    lookups[i].start_at(transaction_.worker(), *table_, place.record, place.incarnation);
-    pointers.push_back(&lookups[i]);
+reactor::Task<Status> BucketScan::read_records(txn::RowBlock* rows) {
+  const std::size_t count = std::min(places_.size(), std::exchange(reads_at_once_, kRecordsAtOnce));
+  const std::span<const RecordPlace> some(places_.end() - static_cast<std::ptrdiff_t>(count), places_.end());
+  std::vector<PlaceReader::Left> left;
+  Status status;
+  const bool by_lookups = newer_too_ || transaction_.control().validation() != nullptr;
+  if (by_lookups) {
+    for (const RecordPlace& place : some) left.push_back({place});
+  } else {
+    status = co_await reader_.read(some);
+    if (!status.ok()) co_return status;
+    reader_.take(&left, [this, rows](std::span<const std::byte> row) { add_row(row, *rows); });
   }
   places_.resize(places_.size() - count);
+  const Together together = by_lookups ? Together::near : Together::no;
+  if (!left.empty()) status = co_await look_up(std::move(left), together, rows);
+  co_return status;
+}
+
+reactor::Task<Status> BucketScan::look_up(std::vector<PlaceReader::Left> places, Together together,
+                                          txn::RowBlock* rows) {
+  std::vector<Lookup> lookups(places.size());
+  Lookups pointers;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const RecordPlace& place = places[i].place;
+    lookups[i].start_at(transaction_.worker(), *table_, place.record, place.incarnation);
+    if (places[i].bytes != nullptr) lookups[i].read_from(places[i].bytes);
+    pointers.push_back(&lookups[i]);
+  }
   LookupTables no_tables;
-  Status status =
-      co_await run_lookups(&transaction_, std::move(pointers), std::move(no_tables), Together::near);
+  Status status = co_await run_lookups(&transaction_, std::move(pointers), std::move(no_tables), together);
   if (!status.ok()) co_return status;
   Validation* const validation = transaction_.control().validation();
   for (const Lookup& lookup : lookups) {
     if (validation != nullptr) validation->saw_record(lookup);
     const bool newer = newer_too_ && has_newer_row(lookup);
     if (newer && was_deleted_before(lookup)) co_return write_conflict(*table_);
-    if (lookup.state() != Lookup::State::present && !newer) continue;
-    const layout::RowView row(table_->schema, lookup.payload());
-    if (const Access* own = transaction_.rows().find(*table_, row.key());
-        own != nullptr && own->write != WriteKind::none) {
-      if (own->found()) rows->emplace_back(table_->schema, own->image_row());
-      continue;
-    }
-    rows->emplace_back(table_->schema, row.bytes());
+    if (lookup.state() == Lookup::State::present || newer) add_row(lookup.payload(), *rows);
   }
   co_return Status();
 }
 
+void BucketScan::add_row(std::span<const std::byte> row, txn::RowBlock& rows) {
+  const layout::RowView view(table_->schema, row);
+  const Access* const own = transaction_.rows().find(*table_, view.key());
+  if (own == nullptr || own->write == WriteKind::none) return rows.add(table_->schema, view.bytes());
+  if (own->found()) rows.add(table_->schema, own->image_row());
+}
+
 // Rows of the transaction's own that the snapshot does not have.
-void BucketScan::own_inserts(std::vector<layout::Row>& rows) {
+void BucketScan::own_inserts(txn::RowBlock& rows) {
   for (const Access& access : transaction_.accesses()) {
-    if (access.table->id == table_->id && access.write == WriteKind::insert) {
-      rows.emplace_back(table_->schema, access.image_row());
-    }
+    if (access.table->id == table_->id && access.write == WriteKind::insert)
+      rows.add(table_->schema, access.image_row());
   }
 }
 

@@ -9,6 +9,8 @@
 #include "common/layout/placement.h"
 #include "compute/txn/damage.h"
 #include "compute/txn/lookup_runner.h"
+#include "compute/txn/place_order.h"
+#include "compute/txn/place_reader.h"
 
 namespace namdb::protocol {
 
@@ -36,6 +38,7 @@ class BucketScan : public txn::TableScan {
   // first version is newer than the transaction.
   BucketScan(TransactionState& transaction, storage::TableRef table, layout::HashInterval hashes);
   reactor::Task<Status> next(std::vector<layout::Row>& rows) override;
+  reactor::Task<Status> next_block(txn::RowBlock& rows) override;
   // For readers that need no single snapshot: the scan ends after the buckets that it has begun, ...
   void wind_up() { winding_up_ = true; }
   // ... and after its end another scan continues from here.
@@ -53,16 +56,16 @@ class BucketScan : public txn::TableScan {
     SteadyBytes steady = {};
     bool doubted = false;  // the chain's lock word is READ along
   };
-  struct Place {
-    layout::GlobalAddress record;
-    std::uint16_t incarnation;
-    std::uint64_t key_hash;
-  };
   void start();
   reactor::Task<Status> read_buckets();
   // True if the places that are there are to be READ before others are gathered.
-  reactor::Task<bool> sort_places();
-  reactor::Task<Status> read_records(std::vector<layout::Row>* rows);
+  reactor::Task<bool> order_places();
+  reactor::Task<Status> read_records(txn::RowBlock* rows);
+  // With a lookup each; `together`: those that have not been READ.
+  reactor::Task<Status> look_up(std::vector<PlaceReader::Left> places, Together together,
+                                txn::RowBlock* rows);
+  // The row, or what the transaction itself has made of it.
+  void add_row(std::span<const std::byte> row, txn::RowBlock& rows);
   bool main_buckets_left() const;
   BucketPlace next_main_bucket();
   // Whether a chain may have rows that are wanted, and has one of them that hash.
@@ -73,7 +76,7 @@ class BucketScan : public txn::TableScan {
   // Notes that the bucket does not certify. True: it is damaged.
   bool see_uncertified(const layout::Bucket& bucket, layout::HeaderWord lock, BucketPlace& place);
   Status see_bucket(const layout::Bucket& bucket, const BucketPlace& place);
-  void own_inserts(std::vector<layout::Row>& rows);
+  void own_inserts(txn::RowBlock& rows);
 
   TransactionState& transaction_;
   storage::TableRef table_;
@@ -87,10 +90,12 @@ class BucketScan : public txn::TableScan {
   bool winding_up_ = false;
   // Buckets to read (again): torn ones, the rest of chains, and where forwards lead.
   std::vector<BucketPlace> again_;
-  std::vector<Place> places_;  // to READ, the last one first
+  std::vector<RecordPlace> places_;  // to READ, the last one first
   // How many places are gathered before records are READ.
   std::size_t gathers_;
   Order order_ = Order::as_found;
+  std::size_t reads_at_once_;
+  PlaceReader reader_;
   bool gathered_ = false;  // places_ is sorted, and nothing else comes there until it is READ
   std::uint32_t waits_ = 0;
   LockWait wait_;

@@ -34,7 +34,7 @@ std::size_t buffer_bytes(const storage::Table& table) {
 }  // namespace
 
 void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
-                   std::uint64_t key_hash) {
+                   std::uint64_t key_hash, bool is_new) {
   table_ = &table;
   key_ = key;
   key_hash_ = key_hash;
@@ -43,8 +43,8 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   region_bytes_ = worker.cluster.region_map(server_).limit_bytes;
   finds_ = worker.cluster.stages().two_sided(layout::Stage::find);
   // The cached location may belong to another key, and so to another server.
-  const auto location =
-      worker.cluster.optimisations().location_cache ? worker.locations.find(key_hash) : std::nullopt;
+  const bool cached = worker.cluster.optimisations().location_cache && !is_new;
+  const auto location = cached ? worker.locations.find(key_hash) : std::nullopt;
   if (location && location->offset + table.record.record_bytes() <= worker.cluster.known_bytes(server_)) {
     record_ = GlobalAddress(server_, location->offset);
     incarnation_ = location->incarnation;

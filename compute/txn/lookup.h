@@ -51,8 +51,9 @@ class Lookup {
   Lookup() = default;
 
   // By key. `key` outlives the lookup. At the end either a record or the whole chain() is known.
+  // `is_new`: probably there is no such row, so that no cached location is looked for.
   void start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
-             std::uint64_t key_hash);
+             std::uint64_t key_hash, bool is_new = false);
   // The record at a known place, whatever its key; absent if it was reclaimed.
   void start_at(txn::WorkerState& worker, const storage::Table& table, layout::GlobalAddress record,
                 std::uint16_t incarnation);
@@ -109,6 +110,9 @@ class Lookup {
   std::uint32_t lock_body_bytes() const { return state_ == State::bucket ? 0 : table_->record.body_bytes(); }
 
   std::uint32_t body_bytes() const { return table_->record.body_bytes(); }
+
+  // absent without a record: gives back the memory that it READ into.
+  void drop_bytes() { buffer_.reset(); }
 
   const Status& error() const { return error_; }
   // failed: because of bytes that are damaged, if its table is still there.

@@ -14,29 +14,38 @@ constexpr std::size_t kLinearSearch = 48;
 
 Access* ReadWriteSet::find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash,
                            RowId& row) {
-  const auto same = [&](const Access& access) {
-    return access.key_hash == hash && access.table->id == table && std::ranges::equal(access.key, key);
-  };
   if (accesses_.size() <= kLinearSearch) {
     for (std::size_t i = 0; i < accesses_.size(); ++i) {
-      if (!same(accesses_[i])) continue;
+      if (!is_of(accesses_[i], table, key, hash)) continue;
       row = static_cast<RowId>(i);
       return &accesses_[i];
     }
     return nullptr;
   }
-  if (by_place_.empty()) {
-    for (std::size_t i = 0; i < accesses_.size(); ++i)
-      by_place_[place(accesses_[i].table->id, accesses_[i].key_hash)].push_back(static_cast<RowId>(i));
-  }
+  index_places();
   const auto known = by_place_.find(place(table, hash));
-  if (known == by_place_.end()) return nullptr;
-  for (const RowId each : known->second) {
-    if (!same(accesses_[each])) continue;
+  return known == by_place_.end() ? nullptr : find_among(known->second, table, key, hash, row);
+}
+
+bool ReadWriteSet::is_of(const Access& access, std::uint32_t table, std::span<const std::byte> key,
+                         std::uint64_t hash) {
+  return access.key_hash == hash && access.table->id == table && std::ranges::equal(access.key, key);
+}
+
+Access* ReadWriteSet::find_among(std::span<const RowId> rows, std::uint32_t table,
+                                 std::span<const std::byte> key, std::uint64_t hash, RowId& row) {
+  for (const RowId each : rows) {
+    if (!is_of(accesses_[each], table, key, hash)) continue;
     row = each;
     return &accesses_[row];
   }
   return nullptr;
+}
+
+void ReadWriteSet::index_places() {
+  if (!by_place_.empty()) return;
+  for (std::size_t i = 0; i < accesses_.size(); ++i)
+    by_place_[place(accesses_[i].table->id, accesses_[i].key_hash)].push_back(static_cast<RowId>(i));
 }
 
 const Access* ReadWriteSet::find(const storage::Table& table, std::span<const std::byte> key) {
@@ -48,13 +57,21 @@ Access& ReadWriteSet::access(const storage::TableRef& table, std::span<const std
                              storage::LocationCache& locations, RowId& row) {
   NAMDB_CHECK(key.size() == table->schema.key_bytes());
   const std::uint64_t hash = table->hash_of(key);
-  if (Access* known = find(table->id, key, hash, row)) return *known;
+  const auto added = static_cast<RowId>(accesses_.size());
+  if (accesses_.size() <= kLinearSearch) {
+    if (Access* known = find(table->id, key, hash, row)) return *known;
+    if (!by_place_.empty()) by_place_[place(table->id, hash)].push_back(added);
+  } else {
+    // Of many rows the one place is searched once: it comes from memory.
+    index_places();
+    auto& rows = by_place_[place(table->id, hash)];
+    if (Access* known = find_among(rows, table->id, key, hash, row)) return *known;
+    rows.push_back(added);
+  }
   locations.prefetch(hash);
-  row = static_cast<RowId>(accesses_.size());
-  Access& fresh = accesses_.emplace_back(table, key, hash);
-  if (!by_place_.empty()) by_place_[place(table->id, hash)].push_back(row);
+  row = added;
   unfetched_.push_back(row);
-  return fresh;
+  return accesses_.emplace_back(table, key, hash);
 }
 
 void ReadWriteSet::keep(RowId row) {

@@ -71,6 +71,11 @@ class ReadWriteSet {
   void keep(txn::RowId row);
 
   Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
+  static bool is_of(const Access& access, std::uint32_t table, std::span<const std::byte> key,
+                    std::uint64_t hash);
+  Access* find_among(std::span<const txn::RowId> rows, std::uint32_t table, std::span<const std::byte> key,
+                     std::uint64_t hash, txn::RowId& row);
+  void index_places();
 
   reactor::StableVector<Access> accesses_;
   // Used once there are many.

@@ -14,6 +14,14 @@ namespace namdb::protocol {
 using storage::TableRef;
 using txn::RowId;
 
+namespace {
+
+// A fetch of so many rows that are inserted does not ask for the cached locations of their keys, which would
+// come from memory one by one.
+constexpr std::size_t kManyRows = 256;
+
+}  // namespace
+
 StagedTransaction::StagedTransaction(txn::WorkerState& worker, SessionState& session,
                                      MakeControl make_control)
     : TransactionState(*this, worker, session, make_control) {
@@ -165,7 +173,8 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   for (const RowId row : asked) {
     Access& access = rows()[row];
     if (!access.fetched() && access.lookup.state() == Lookup::State::idle) {
-      access.lookup.start(worker(), *access.table, access.key, access.key_hash);
+      const bool is_new = access.insert_asked && asked.size() >= kManyRows;
+      access.lookup.start(worker(), *access.table, access.key, access.key_hash, is_new);
       if (timestamps) {
         access.lookup.read_with_lease();
       } else if (access.shares) {
@@ -188,7 +197,9 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     if (!status.ok()) co_return status;
   }
   for (const RowId row : asked) {
-    const Access& access = rows()[row];
+    Access& access = rows()[row];
+    if (access.lookup.state() == Lookup::State::absent && !access.lookup.has_record())
+      access.lookup.drop_bytes();
     if (access.duplicate || (access.insert_asked && access.stored())) {
       note_primary_violation(row);
       Status duplicate(

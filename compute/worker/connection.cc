@@ -114,7 +114,8 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
       tables(state),
       indexes(*this, tables, parts.options.split_index_rows),
       replacements(*this, tables, indexes),
-      routines(state) {}
+      routines(state),
+      role_changes(state) {}
 
 reactor::Task<Status> Connection::connect() {
   Status status = co_await cluster.connect();

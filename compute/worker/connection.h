@@ -13,6 +13,7 @@
 #include "compute/recovery/dead_locks.h"
 #include "compute/recovery/orphan_tables.h"
 #include "compute/schema/indexes.h"
+#include "compute/schema/roles.h"
 #include "compute/schema/routines.h"
 #include "compute/schema/schema_worker.h"
 #include "compute/schema/table_replacements.h"
@@ -89,6 +90,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   schema::Indexes indexes;
   schema::TableReplacements replacements;
   schema::Routines routines;
+  schema::RoleChanges role_changes;
   protocol::MakeControl make_control = nullptr;  // of the database's protocol; once connected
   // The worker has another connection, too (earlier_connections.h): its sessions may hand over tables as that
   // one knows them.

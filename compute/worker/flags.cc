@@ -7,15 +7,14 @@
 
 #include "common/config/daemon_flags.h"
 #include "common/config/toml_config.h"
+#include "compute/authentication/access_rules.h"
 #include "compute/cluster/optimisations.h"
 
 namespace namdb::compute {
 namespace {
 
-std::optional<Flags> wrong(int& exit_code, const std::string& message) {
-  std::cerr << "nam-computed: " << message << "\n";
-  exit_code = config::kExitUsage;
-  return std::nullopt;
+Status wrong(const std::string& message) {
+  return Status(ErrorCode::configuration, message);
 }
 
 bool is_unix(const std::string& address) {
@@ -31,9 +30,25 @@ std::string wrong_socket(const Flags& flags, bool shared) {
   return {};
 }
 
-}  // namespace
+// The mistake in the flags that say who may connect; empty: none.
+std::string wrong_access(const Flags& flags) {
+  if (flags.tls_certificate.empty() != flags.tls_key.empty())
+    return "--tls-certificate and --tls-key go together";
+  if (!flags.tls_client_ca.empty() && flags.tls_certificate.empty())
+    return "--tls-client-ca goes with --tls-certificate and --tls-key";
+  const Result<authentication::AccessRules> rules = authentication::AccessRules::parse(flags.access_rules);
+  if (!rules.ok()) return "--access-rule: " + rules.status().message() + " (" + rules.status().hint() + ")";
+  if (!flags.access_rules.empty() && flags.trust_remote)
+    return "--trust-remote is a rule of its own: give --access-rule \"host all all all trust\" with others";
+  if (rules->needs_tls() && flags.tls_certificate.empty())
+    return "--access-rule hostssl fits nobody without --tls-certificate and --tls-key";
+  if (rules->needs_client_certificates() && flags.tls_client_ca.empty())
+    return "--access-rule: certificates of clients are asked for with --tls-client-ca only";
+  return {};
+}
 
-std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
+// `done`: the process is to end with that code; help, version or the error has been printed.
+Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   Flags flags;
   flags.data = config::default_data_folder("compute");
   CLI::App app(
@@ -78,8 +93,28 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option("--cluster-key", flags.cluster_key,
                  "File with the cluster's 32-byte secret, mode 0600; needed where memory servers have one")
       ->type_name("FILE");
+  app.add_option(
+         "--access-rule", flags.access_rules,
+         "Who may connect, in the form of pg_hba.conf: \"hostssl namdb app 10.0.0.0/8 scram-sha-256\".\n"
+         "The first that fits decides; may be given several times. Default: trust for this machine,\n"
+         "a role's password for others")
+      ->type_name("RULE");
   app.add_flag("--trust-remote", flags.trust_remote,
-               "Let SQL clients from other machines in without authentication (there is none yet)");
+               "Instead of rules: let SQL clients of all machines in without authentication");
+  app.add_option(
+         "--tls-certificate", flags.tls_certificate,
+         "PEM file with the certificate that SQL clients are shown, and those behind it. With it and\n"
+         "--tls-key clients may use TLS. SIGHUP has the files, and the rules, read again")
+      ->type_name("FILE");
+  app.add_option("--tls-key", flags.tls_key, "PEM file with the certificate's key, mode 0600")
+      ->type_name("FILE");
+  app.add_option("--tls-client-ca", flags.tls_client_ca,
+                 "PEM file with the authorities of clients' certificates, which clients may show then")
+      ->type_name("FILE");
+  app.add_option("--password-delay-seconds", flags.password_delay_s,
+                 "How long a client waits for the answer to a wrong password")
+      ->check(CLI::Range(0.0, 20.0))
+      ->capture_default_str();
   app.add_option("--max-connections", flags.max_connections, "SQL connections at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
@@ -87,9 +122,10 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                  "Of those, how many are kept for superusers")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  app.add_option("--superuser", flags.superusers,
-                 "Name of a user that may take a kept connection. May be given several times; names are not\n"
-                 "authenticated")
+  app.add_option(
+         "--superuser", flags.superusers,
+         "While there are no roles: name of a user that may take a kept connection. May be given several\n"
+         "times")
       ->capture_default_str()
       ->type_name("NAME");
   app.add_option("--max-attempts", flags.max_attempts,
@@ -187,12 +223,14 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
       ->capture_default_str();
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& done) {
-    exit_code = app.exit(done);
-    return std::nullopt;
+  } catch (const CLI::Success& success) {
+    done = app.exit(success);
+    return flags;
   } catch (const CLI::ParseError& error) {
-    return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
+    return wrong(std::string(error.what()) + "\nRun with --help for the options");
   }
+  const CLI::Option& file = *app.get_config_ptr();
+  if (file.count() != 0) flags.configuration_file = file.results().front();
   if (flags.memory_servers.empty()) {
     flags.memory_servers.push_back(flags.fabric == "tcp" || flags.fabric == "verbs"
                                        ? "127.0.0.1:7400"
@@ -202,30 +240,60 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   const bool shared = is_unix(flags.memory_servers.front());
   if (!std::ranges::all_of(flags.memory_servers,
                            [shared](const std::string& address) { return is_unix(address) == shared; })) {
-    return wrong(exit_code, "--memory-server: all addresses must be of one fabric, unix:PATH or HOST:PORT");
+    return wrong("--memory-server: all addresses must be of one fabric, unix:PATH or HOST:PORT");
   }
   if (flags.fabric.empty()) flags.fabric = shared ? "shm" : "tcp";
   if ((flags.fabric == "shm") != shared) {
-    return wrong(exit_code, "--memory-server " + flags.memory_servers.front() +
-                                " is no address of --fabric " + flags.fabric);
+    return wrong("--memory-server " + flags.memory_servers.front() + " is no address of --fabric " +
+                 flags.fabric);
   }
   if (flags.memory_timeout_s < 0) flags.memory_timeout_s = shared ? 0 : 10;
   if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
-    return wrong(exit_code, message);
+    return wrong(message);
   if (flags.queue_pairs == "shared" && flags.fabric != "verbs") {
-    return wrong(exit_code, "--queue-pairs shared: --fabric " + flags.fabric + " has no queue pairs");
+    return wrong("--queue-pairs shared: --fabric " + flags.fabric + " has no queue pairs");
   }
   if (flags.queue_pairs == "shared" && flags.rdma_calls == "ud") {
-    return wrong(exit_code, "--queue-pairs shared goes with --rdma-calls rc only");
+    return wrong("--queue-pairs shared goes with --rdma-calls rc only");
   }
   if (flags.beside && *flags.beside >= flags.memory_servers.size()) {
-    return wrong(exit_code, "--beside " + std::to_string(*flags.beside) + ": there are " +
-                                std::to_string(flags.memory_servers.size()) +
-                                " memory servers, and the first is 0");
+    return wrong("--beside " + std::to_string(*flags.beside) + ": there are " +
+                 std::to_string(flags.memory_servers.size()) + " memory servers, and the first is 0");
   }
-  if (std::string message = wrong_socket(flags, shared); !message.empty()) return wrong(exit_code, message);
+  if (std::string message = wrong_socket(flags, shared); !message.empty()) return wrong(message);
   if (is_unix(flags.listen))
-    return wrong(exit_code, "--listen takes HOST:PORT; for a unix socket use --unix-socket-dir");
+    return wrong("--listen takes HOST:PORT; for a unix socket use --unix-socket-dir");
+  if (std::string message = wrong_access(flags); !message.empty()) return wrong(message);
+  return flags;
+}
+
+}  // namespace
+
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
+  std::optional<int> done;
+  Result<Flags> flags = parse(argc, argv, done);
+  if (!flags.ok()) {
+    std::cerr << "nam-computed: " << flags.status().message() << "\n";
+    done = config::kExitUsage;
+  }
+  if (!done) return std::move(flags).value();
+  exit_code = *done;
+  return std::nullopt;
+}
+
+Result<Flags> reread_flags(int argc, char** argv, const Flags& before) {
+  std::optional<int> done;
+  Result<Flags> flags = parse(argc, argv, done);
+  if (!flags.ok()) return flags;
+  const auto lost = [](const std::string& what) {
+    return Status(ErrorCode::configuration, what, "restart the server if that is what you want");
+  };
+  if (!before.configuration_file.empty() && flags->configuration_file.empty())
+    return lost(before.configuration_file + " is gone or cannot be read");
+  if (!before.access_rules.empty() && flags->access_rules.empty() && !flags->trust_remote)
+    return lost("there are no access rules any more");
+  if (!before.tls_certificate.empty() && flags->tls_certificate.empty())
+    return lost("there is no certificate any more");
   return flags;
 }
 

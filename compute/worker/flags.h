@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/config/rdma_flags.h"
 
 namespace namdb::compute {
 
 struct Flags {
   std::string data;
+  std::string configuration_file;           // that was read; empty: none
   std::vector<std::string> memory_servers;  // never empty after parsing
   std::string fabric;                       // shm, tcp or verbs; decided by the addresses unless given
   std::string listen = "127.0.0.1:5433";
@@ -20,6 +22,11 @@ struct Flags {
   std::vector<std::string> procedure_libraries;
   std::string cluster_key;
   bool trust_remote = false;
+  std::vector<std::string> access_rules;  // authentication/access_rules.h; empty: the standard ones
+  std::string tls_certificate;            // empty: no TLS
+  std::string tls_key;
+  std::string tls_client_ca;
+  double password_delay_s = 1;
   std::uint32_t max_connections = 1000;
   std::uint32_t reserved_connections = 3;
   std::vector<std::string> superusers = {"namctl", "postgres"};
@@ -48,5 +55,10 @@ struct Flags {
 // Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be returned
 // now; help, version, or the error has been printed.
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
+
+// The same again, when the process is told to read its configuration anew. `before`: the flags in force.
+// Error configuration, also when the file is gone, or has lost the rules or the certificate, perhaps because
+// somebody is writing it: nobody gets in by that. Nothing is printed.
+Result<Flags> reread_flags(int argc, char** argv, const Flags& before);
 
 }  // namespace namdb::compute

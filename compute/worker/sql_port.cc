@@ -22,11 +22,15 @@ Status SqlPort::open() {
   reactor::Reactor& reactor = workers_.front()->reactor();
   auto tcp = reactor::SocketListener::listen(reactor, flags_.listen);
   if (!tcp.ok()) return tcp.status();
-  if (!(*tcp)->is_local() && !flags_.trust_remote) {
-    return Status(ErrorCode::configuration,
-                  "--listen " + flags_.listen +
-                      " can be reached from other machines, and clients are not authenticated",
-                  "listen on a loopback address, or give --trust-remote on a network that you trust");
+  const bool for_others =
+      flags_.trust_remote || !flags_.access_rules.empty() || !flags_.tls_certificate.empty();
+  if (!(*tcp)->is_local() && !for_others) {
+    return Status(
+        ErrorCode::configuration,
+        "--listen " + flags_.listen +
+            " can be reached from other machines, and nothing says how their clients get in",
+        "listen on a loopback address, or give --tls-certificate and --tls-key, or --access-rule; or "
+        "--trust-remote on a network that you trust");
   }
   listeners_.push_back(std::move(tcp).value());
   if (flags_.unix_socket_folder.empty()) return Status();

@@ -22,7 +22,7 @@ class SqlPort {
       : flags_(flags), workers_(std::move(workers)) {}
 
   // Listens at the address and, if there is to be one, the unix socket of the flags. Error configuration; for
-  // an address that other machines can reach, unless the flags trust them.
+  // an address that other machines can reach, unless the flags say how clients of those get in.
   Status open();
   // Accepts and hands out connections until close(). Once, after open().
   reactor::Task<void> serve();

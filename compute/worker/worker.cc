@@ -81,6 +81,7 @@ reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
 }
 
 void Worker::use(std::shared_ptr<Connection> connection) {
+  static_cast<void>(cached_roles());
   log_restarts(connection->cluster);
   serializable_ = connection->cluster.protocol().serializable;
   flushed_ = connection->cluster.flushed();
@@ -130,6 +131,7 @@ reactor::Task<void> Worker::stop() {
 }
 
 reactor::Task<void> Worker::drop_connection(bool cleanly) {
+  static_cast<void>(cached_roles());  // keeps those that are known now
   const std::shared_ptr<Connection> connection = std::exchange(connection_, nullptr);
   heartbeat_ = nullptr;
   silence_watch_ = nullptr;
@@ -380,6 +382,20 @@ reactor::Task<Status> Worker::replace_table(txn::TableReplacement replacement) {
   co_return co_await (*connection)->replacements.replace(std::move(replacement));
 }
 
+std::vector<TableRef> Worker::cached_tables() const {
+  return connection_ == nullptr ? std::vector<TableRef>() : connection_->catalog.all();
+}
+
+bool Worker::has_foreign_keys() const {
+  return connection_ != nullptr && connection_->catalog.has_foreign_keys();
+}
+
+reactor::Task<Status> Worker::settle_catalog() {
+  const auto connection = whole_connection();
+  if (!connection.ok()) co_return connection.status();
+  co_return co_await (*connection)->replacements.settle();
+}
+
 RoutineRef Worker::cached_routine(std::string_view name) {
   return connection_ == nullptr ? nullptr : connection_->catalog.find_routine(name);
 }
@@ -416,6 +432,29 @@ reactor::Task<Status> Worker::drop_routine(std::string name, std::uint64_t versi
   const std::shared_ptr<Connection> connection = connection_;
   if (connection == nullptr) co_return not_connected();
   Status status = co_await connection->routines.drop(std::move(name), version);
+  if (status.ok()) status = co_await show_change(connection);
+  co_return status;
+}
+
+storage::RolesRef Worker::cached_roles() const {
+  // Without a connection those of the last one count: a session must not become a superuser's meanwhile.
+  if (connection_ != nullptr && connection_->catalog.version() != 0)
+    last_roles_ = connection_->catalog.roles();
+  return last_roles_;
+}
+
+reactor::Task<Result<storage::RolesRef>> Worker::roles() {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  const Status status = co_await connection->catalog.refresh();
+  if (!status.ok()) co_return status;
+  co_return connection->catalog.roles();
+}
+
+reactor::Task<Status> Worker::change_roles(txn::RoleChange change) {
+  const std::shared_ptr<Connection> connection = connection_;
+  if (connection == nullptr) co_return not_connected();
+  Status status = co_await connection->role_changes.make(std::move(change));
   if (status.ok()) status = co_await show_change(connection);
   co_return status;
 }

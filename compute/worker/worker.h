@@ -64,6 +64,9 @@ class Worker : public txn::Engine {
   storage::TableRef cached_table(std::string_view name) override;
   std::uint64_t catalog_version() const override;
   reactor::Task<Result<std::vector<storage::TableRef>>> tables() override;
+  std::vector<storage::TableRef> cached_tables() const override;
+  bool has_foreign_keys() const override;
+  reactor::Task<Status> settle_catalog() override;
   reactor::Task<Status> create_table(txn::TableDefinition definition) override;
   reactor::Task<Status> drop_table(std::string name) override;
   reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
@@ -76,6 +79,9 @@ class Worker : public txn::Engine {
   reactor::Task<Result<std::vector<storage::RoutineRef>>> routines() override;
   reactor::Task<Status> create_routine(txn::RoutineDefinition definition) override;
   reactor::Task<Status> drop_routine(std::string name, std::uint64_t version) override;
+  storage::RolesRef cached_roles() const override;
+  reactor::Task<Result<storage::RolesRef>> roles() override;
+  reactor::Task<Status> change_roles(txn::RoleChange change) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
   reactor::Task<Result<std::uint32_t>> commit_slot() override;
@@ -121,6 +127,7 @@ class Worker : public txn::Engine {
   txn::Backoff backoff_;
   std::unique_ptr<txn::OutcomeFinder> outcomes_;
   std::shared_ptr<Connection> connection_;
+  mutable storage::RolesRef last_roles_ = std::make_shared<const storage::Roles>();
   std::shared_ptr<Heartbeat> heartbeat_;         // of that connection
   std::shared_ptr<SilenceWatch> silence_watch_;  // likewise
   EarlierConnections earlier_;

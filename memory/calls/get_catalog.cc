@@ -19,6 +19,9 @@ Status get_catalog(Caller caller, const control::GetCatalogRequest& request,
   for (const auto& [name, index] : catalog.indexes()) *reply.add_indexes() = index;
   for (const auto& [id, index] : catalog.indexes_beside()) *reply.add_indexes() = index;
   for (const auto& [name, routine] : catalog.routines()) *reply.add_routines() = routine;
+  for (const auto& [id, role] : catalog.roles()) *reply.add_roles() = role;
+  for (const auto& [id, rights] : catalog.rights()) *reply.add_rights() = rights;
+  reply.set_roles_version(catalog.roles_version());
   return Status();
 }
 

@@ -80,4 +80,5 @@
   WAITING_CALL(DERIVE, derive, DeriveRequest, DeriveReply, every_server, fail)                               \
   WAITING_CALL(SERVE, serve, ServeRequest, ServeReply, every_server, fail)                                   \
   WAITING_CALL(CREATE_ROUTINE, create_routine, CreateRoutineRequest, CreateRoutineReply, server_0, fail)     \
-  WAITING_CALL(DROP_ROUTINE, drop_routine, DropRoutineRequest, DropRoutineReply, server_0, fail)
+  WAITING_CALL(DROP_ROUTINE, drop_routine, DropRoutineRequest, DropRoutineReply, server_0, fail)             \
+  WAITING_CALL(CHANGE_ROLES, change_roles, ChangeRolesRequest, ChangeRolesReply, server_0, fail)

@@ -71,7 +71,7 @@ std::set<int> duties_of_server_0() {
           control::DROP_TABLE,     control::GROW_TABLE,         control::BEGIN_CREATE_INDEX,
           control::ADVANCE_INDEX,  control::DROP_INDEX,         control::ENDED_COMPUTES,
           control::COMMIT_OUTCOME, control::ALTER_TABLE,        control::REPLACE_TABLE,
-          control::CREATE_ROUTINE, control::DROP_ROUTINE};
+          control::CREATE_ROUTINE, control::DROP_ROUTINE,       control::CHANGE_ROLES};
 }
 
 }  // namespace

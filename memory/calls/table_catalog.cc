@@ -10,7 +10,7 @@ namespace namdb::memory::handlers {
 reactor::Task<Status> begin_create_table(Caller caller, const control::BeginCreateTableRequest& request,
                                          control::BeginCreateTableReply& reply) {
   const ControlChanges::Change begin = [&](Catalog& catalog) {
-    auto begun = catalog.begin(caller.id, request.table());
+    auto begun = catalog.begin(caller.id, request.table(), request.owner());
     if (begun.ok()) *reply.mutable_table() = std::move(*begun);
     return begun.ok() ? Status() : begun.status();
   };

@@ -44,12 +44,13 @@ std::size_t Catalog::encoded_bytes(const control::TableDescriptor& table) const 
 bool Catalog::name_taken(const std::string& name) const {
   const auto begun = [&](const auto& creation) { return creation.second.table.name() == name; };
   const auto index_begun = [&](const auto& creation) { return creation.second.index.name() == name; };
-  return tables_.contains(name) || indexes_.contains(name) ||
+  return tables_.contains(name) || indexes_.contains(name) || routines_.contains(view_key(name)) ||
          std::any_of(creations_.begin(), creations_.end(), begun) ||
          std::any_of(index_creations_.begin(), index_creations_.end(), index_begun);
 }
 
-Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::TableDescriptor table) {
+Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::TableDescriptor table,
+                                                std::uint32_t owner) {
   if (table.name().empty() || table.name().size() > kMaxName_bytes) {
     return Status(ErrorCode::invalid_table_definition, "a table's name has 1 to 255 bytes");
   }
@@ -63,6 +64,7 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   } else if (name_taken(table.name())) {
     return Status(ErrorCode::duplicate_table, "relation \"" + table.name() + "\" already exists");
   }
+  if (Status status = check_foreign_keys(table.foreign_keys(), {}); !status.ok()) return status;
   table.clear_frozen();
   table.clear_ready_version();
   table.clear_altered_version();
@@ -84,7 +86,7 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
     return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
   }
   ++next_id_;
-  creations_[table.id()] = Creation{peer, table};
+  creations_[table.id()] = Creation{peer, table, owner};
   return table;
 }
 
@@ -105,13 +107,16 @@ Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::Finish
   }
   auto indexes = indexes_to_finish(peer, request);
   if (!indexes.ok()) return indexes.status();
+  if (Status status = check_foreign_keys(expected.foreign_keys(), {}); !status.ok()) return status;
   if (expected.has_hash_index()) hash_builders_[table.id()] = peer;
+  const std::uint32_t owner = found->second.owner;
   creations_.erase(found);
   if (expected.replaces() != 0) {
     tables_[find_table(expected.replaces())->name()].set_frozen(true);
     copiers_[expected.id()] = peer;
   }
   encoded_bytes_ += encoded_bytes(expected);
+  touch_referenced(expected.foreign_keys(), {});
   tables_[table.name()] = std::move(expected);
   for (control::IndexDescriptor& index : *indexes) {
     index.set_state(control::INDEX_READY);
@@ -120,6 +125,7 @@ Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::Finish
     index_creations_.erase(index.id());
     indexes_[index.name()] = std::move(index);
   }
+  if (table.replaces() == 0) own(rights_of_table(table.id()), owner);
   changed();
   return version_;
 }
@@ -145,8 +151,10 @@ Result<std::uint32_t> Catalog::drop(const std::string& name) {
   }
   const std::uint32_t id = found->second.id();
   if (Status status = check_unaltered(id); !status.ok()) return status;
+  if (Status status = check_unreferenced(id); !status.ok()) return status;
   erase_table(name);
   drop_indexes_of(id);
+  disown(rights_of_table(id));
   changed();
   return id;
 }

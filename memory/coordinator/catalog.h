@@ -1,5 +1,6 @@
-// The catalog (server 0): tables and routines by name, ids that are never used again, and a version that
-// every change raises. The version also stands in front of the timestamp vector, where each snapshot sees it.
+// The catalog (server 0): tables, routines and roles by name, ids that are never used again, and a version
+// that every change raises. The version also stands in front of the timestamp vector, where each snapshot
+// sees it.
 //
 // A table is created in two steps: begin() reserves name and id, the creator prepares the table on every
 // memory server, finish() makes it visible. A creator that goes away in between leaves no name. An index is
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,19 +46,20 @@ class Catalog {
   // Becomes the catalog of a state that is sound, with the ids from its mark on. Creations that had begun are
   // those of channel 0, which nobody has: disconnected(0) undoes them.
   void import_state(const control::ControlState& state);
-  // Fills in catalog version, tables, indexes and routines.
+  // Fills in catalog version, tables, indexes, routines, roles and rights.
   void export_state(control::ControlState& state) const;
   // Fills in the difference that makes the catalog of `state` this one, its version included; nothing if it
   // is.
   void describe_changes(const control::ControlState& state, control::ControlEntry& entry) const;
-  // The next id of a table, an index or a routine.
+  // The next id of a table, an index, a routine, a role or an entry of rights.
   std::uint32_t next_id() const { return next_id_; }
 
   std::uint64_t version() const { return version_; }
   const std::map<std::string, control::TableDescriptor>& tables() const { return tables_; }
 
   // Fills in id, generation, and the defaults of what is 0: ring slots, size hint, buckets a server.
-  Result<control::TableDescriptor> begin(fabric::PeerId peer, control::TableDescriptor table);
+  Result<control::TableDescriptor> begin(fabric::PeerId peer, control::TableDescriptor table,
+                                         std::uint32_t owner = 0);
   // The table as begin() returned it, with a bucket base for each server, and the indexes that were begun for
   // it, with their parts. Returns the catalog's version.
   Result<std::uint64_t> finish(fabric::PeerId peer, const control::FinishCreateTableRequest& request);
@@ -85,6 +88,11 @@ class Catalog {
   static std::string hidden_name(const std::string& name, std::uint32_t table);
   static std::string final_name(const std::string& hidden);
 
+  // --- foreign keys (catalog_foreign_keys.cc) ---
+  // They follow the tables that they reference. A change of a table that is referenced is one of the tables
+  // that reference it, too, and a new foreign key is a change of the table that it references: so statements
+  // that were planned before end in catalog_changed.
+
   // --- indexes (catalog_indexes.cc) ---
   // A hash index is a table here: begun and finished as one, which begin() makes the columns of. Then it is
   // building, and goes on by advance_index() like others.
@@ -103,7 +111,11 @@ class Catalog {
   // It would let one go.
   bool has_replaced(std::uint64_t version) const;
 
-  // --- routines (catalog_routines.cc) ---
+  // --- routines, views among them (catalog_routines.cc) ---
+  // Where a routine is a view, its name begins with this (compute/api/routine.h). Views share the names of
+  // tables and indexes.
+  static constexpr char kViewMark = '\x01';
+  static std::string view_key(const std::string& name) { return std::string(1, kViewMark) + name; }
   const std::map<std::string, control::RoutineDescriptor>& routines() const { return routines_; }
   // Outside input: invalid_function_definition, limit_exceeded, duplicate_function, undefined_function.
   // Returns the catalog's version, which is the routine's.
@@ -111,8 +123,19 @@ class Catalog {
   // Outside input: undefined_function. Returns the catalog's version.
   Result<std::uint64_t> drop_routine(const control::DropRoutineRequest& request);
 
+  // --- roles and rights (catalog_roles.cc) ---
+  const std::map<std::uint32_t, control::RoleDescriptor>& roles() const { return roles_; }
+  const std::map<std::uint32_t, control::ObjectRights>& rights() const { return rights_; }
+  // Of the catalog, when one of them last changed; after a restart a later one.
+  std::uint64_t roles_version() const { return roles_version_; }
+  // Makes all of the change or nothing. Outside input: catalog_changed, invalid_name, duplicate_object,
+  // undefined_object, limit_exceeded, protocol_violation. Returns the catalog's version.
+  Result<std::uint64_t> change_roles(const control::ChangeRolesRequest& request);
+
  private:
   static constexpr std::size_t kMaxName_bytes = 255;
+  static constexpr std::size_t kMaxRoleName_bytes = 63;
+  static constexpr std::uint32_t kNewRole = 0xc000'0000;           // as compute/api/role.h has it
   static constexpr std::size_t kMaxDefinition_bytes = 256U << 10;  // of a routine
   // A reply of GET_CATALOG holds the whole catalog; each entry with a frame.
   static constexpr std::size_t kMaxCatalog_bytes = fabric::kMaxCall_bytes - 4096;
@@ -121,6 +144,7 @@ class Catalog {
   struct Creation {
     fabric::PeerId peer;
     control::TableDescriptor table;
+    std::uint32_t owner = 0;
   };
   struct IndexCreation {
     fabric::PeerId peer;
@@ -156,6 +180,18 @@ class Catalog {
   Status check_index_name(const std::string& name, std::uint32_t table) const;
   void rename_index(const control::IndexDescriptor& renamed);
   void undo_replacement(std::uint32_t table);
+  // Whether a table may have these foreign keys, where it has those already. Outside input:
+  // protocol_violation, undefined_table, table_is_altered.
+  using ForeignKeys = google::protobuf::RepeatedPtrField<control::ForeignKey>;
+  Status check_foreign_keys(const ForeignKeys& wanted, const ForeignKeys& known) const;
+  // dependent_objects_still_exist: another table references that one.
+  Status check_unreferenced(std::uint32_t table) const;
+  // The tables that these keys reference, and the known ones do not, have changed.
+  void touch_referenced(const ForeignKeys& wanted, const ForeignKeys& known);
+  // Changes the keys of other tables that reference that table.
+  void change_references(std::uint32_t table, const std::function<void(control::ForeignKey&)>& change);
+  // Changes a table's description in place.
+  void change_table(const std::string& name, const std::function<void(control::TableDescriptor&)>& change);
   void erase_table(const std::string& name);
   // Gives the table and its indexes their final names; they are ready for transactions from now on.
   void show_replacement(std::uint32_t table);
@@ -166,6 +202,25 @@ class Catalog {
   const control::TableDescriptor* find_table(std::uint32_t id) const;
   void drop_indexes_of(std::uint32_t table);
   std::vector<std::uint32_t> undo_index_creations(fabric::PeerId peer);
+  // --- roles and rights ---
+  // A step of change_roles().
+  Status put_role(control::RoleDescriptor role, std::uint32_t* id);
+  Status put_rights(control::ObjectRights rights);
+  Status erase_role(std::uint32_t id);
+  // Whether all roles and objects that these name are there.
+  Status check_named_roles(const control::RoleDescriptor& role) const;
+  Status check_named_roles(const control::ObjectRights& rights) const;
+  bool role_is_there(std::uint32_t id) const { return id == 0 || roles_.contains(id); }
+  // The entry of the object that the rights are of; end: it has none.
+  std::map<std::uint32_t, control::ObjectRights>::iterator find_rights(const control::ObjectRights& rights);
+  void erase_rights(std::map<std::uint32_t, control::ObjectRights>::iterator entry);
+  // A new object; nothing happens without an owner, or if that is gone. The caller calls changed().
+  void own(control::ObjectRights rights, std::uint32_t owner);
+  // An object is gone; or a table that took the other one's place has its rights.
+  void disown(const control::ObjectRights& object);
+  void move_rights(std::uint32_t from_table, std::uint32_t to_table);
+  static control::ObjectRights rights_of_table(std::uint32_t table);
+  static control::ObjectRights rights_of_routine(const std::string& name);
   // The most that the table's entry in a reply of GET_CATALOG takes, however it grows.
   std::size_t encoded_bytes(const control::TableDescriptor& table) const;
 
@@ -183,6 +238,9 @@ class Catalog {
   std::map<std::uint32_t, fabric::PeerId> hash_builders_;   // of hash indexes that are building, by id
   std::map<std::uint32_t, fabric::PeerId> copiers_;         // of tables that are to replace one, by id
   std::map<std::string, control::RoutineDescriptor> routines_;
+  std::map<std::uint32_t, control::RoleDescriptor> roles_;  // by id
+  std::map<std::uint32_t, control::ObjectRights> rights_;   // by the entry's id
+  std::uint64_t roles_version_ = 0;
 };
 
 }  // namespace namdb::memory

@@ -18,6 +18,7 @@ Status duplicate(const std::string& name) {
 std::string unalterable_part(control::TableDescriptor table) {
   table.clear_name();
   table.clear_checks();
+  table.clear_foreign_keys();
   table.clear_bucket_base();  // news of growth may have come meanwhile
   table.clear_doublings();
   for (control::Column& column : *table.mutable_columns()) {
@@ -128,6 +129,8 @@ Result<std::uint32_t> Catalog::replace_table(fabric::PeerId peer, std::uint32_t 
   erase_table(std::string(find_table(old)->name()));
   drop_indexes_of(old);
   show_replacement(table);
+  move_rights(old, table);
+  change_references(old, [table](control::ForeignKey& key) { key.set_references(table); });
   changed();
   return old;
 }
@@ -200,16 +203,34 @@ Result<std::uint64_t> Catalog::alter(const control::AlterTableRequest& request) 
         !names.insert(renamed.name()).second)
       return duplicate(renamed.name());
   }
+  if (Status status = check_foreign_keys(wanted.foreign_keys(), current->foreign_keys()); !status.ok())
+    return status;
+  const control::TableDescriptor before = *current;
   control::TableDescriptor altered = *current;
   altered.set_name(wanted.name());
   *altered.mutable_columns() = wanted.columns();
   *altered.mutable_checks() = wanted.checks();
+  *altered.mutable_foreign_keys() = wanted.foreign_keys();
   altered.set_altered_version(version_ + 1);
   if (encoded_bytes_ + encoded_bytes(altered) > kMaxCatalog_bytes)
     return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
   erase_table(std::string(current->name()));
   encoded_bytes_ += encoded_bytes(altered);
   tables_[altered.name()] = std::move(altered);
+  touch_referenced(wanted.foreign_keys(), before.foreign_keys());
+  std::map<std::string, std::string> renamed_columns;
+  for (int i = 0; i < wanted.columns_size(); ++i) {
+    if (wanted.columns(i).name() != before.columns(i).name())
+      renamed_columns[before.columns(i).name()] = wanted.columns(i).name();
+  }
+  if (!renamed_columns.empty()) {
+    change_references(before.id(), [&](control::ForeignKey& key) {
+      for (std::string& column : *key.mutable_referenced()) {
+        const auto renamed = renamed_columns.find(column);
+        if (renamed != renamed_columns.end()) column = renamed->second;
+      }
+    });
+  }
   for (const control::IndexDescriptor& renamed : request.indexes()) rename_index(renamed);
   changed();
   return version_;

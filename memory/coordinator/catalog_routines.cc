@@ -1,5 +1,5 @@
-// The catalog's part about routines. A routine may have the name of a table or an index; its number is none
-// of theirs.
+// The catalog's part about routines. A routine may have the name of a table or an index, but not if it is a
+// view; its number is none of theirs.
 #include "memory/coordinator/catalog.h"
 
 namespace namdb::memory {
@@ -13,8 +13,15 @@ Result<std::uint64_t> Catalog::create_routine(const control::CreateRoutineReques
                   "the definition of procedure \"" + name + "\" is longer than 256 KiB");
   const auto found = routines_.find(name);
   const bool is_new = found == routines_.end();
+  if (is_new && name.front() == kViewMark && name_taken(name.substr(1)))
+    return Status(ErrorCode::duplicate_table, "relation \"" + name.substr(1) + "\" already exists");
   if (is_new && request.replaces_version() != 0)
     return Status(ErrorCode::undefined_function, "procedure \"" + name + "\" was dropped meanwhile");
+  // One of a library, which is not in the catalog: its rights would become those of another owner.
+  if (is_new && name.front() != kViewMark && find_rights(rights_of_routine(name)) != rights_.end())
+    return Status(ErrorCode::duplicate_function,
+                  "procedure \"" + name + "\" has privileges of its own, as one of a library",
+                  "choose another name");
   if (!is_new && request.replaces_version() == 0)
     return Status(ErrorCode::duplicate_function,
                   "function \"" + name + "\" already exists with same argument types");
@@ -33,6 +40,7 @@ Result<std::uint64_t> Catalog::create_routine(const control::CreateRoutineReques
   if (is_new) ++next_id_;
   encoded_bytes_ = bytes;
   routines_[name] = std::move(routine);
+  if (is_new) own(rights_of_routine(name), request.owner());
   changed();
   return version_;
 }
@@ -47,6 +55,7 @@ Result<std::uint64_t> Catalog::drop_routine(const control::DropRoutineRequest& r
                   "procedure \"" + request.name() + "\" was replaced meanwhile");
   encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
   routines_.erase(found);
+  disown(rights_of_routine(request.name()));
   changed();
   return version_;
 }

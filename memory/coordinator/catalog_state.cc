@@ -52,6 +52,9 @@ void Catalog::adopt(Catalog&& draft) {
   hash_builders_ = std::move(draft.hash_builders_);
   copiers_ = std::move(draft.copiers_);
   routines_ = std::move(draft.routines_);
+  roles_ = std::move(draft.roles_);
+  rights_ = std::move(draft.rights_);
+  roles_version_ = draft.roles_version_;
   show_version();
 }
 
@@ -66,6 +69,8 @@ void Catalog::import_state(const control::ControlState& state) {
   imported.hash_builders_.clear();
   imported.copiers_.clear();
   imported.routines_.clear();
+  imported.roles_.clear();
+  imported.rights_.clear();
   imported.version_ = state.catalog_version();
   imported.next_id_ = state.marks().next_table();
   imported.encoded_bytes_ = 0;
@@ -86,6 +91,15 @@ void Catalog::import_state(const control::ControlState& state) {
     imported.encoded_bytes_ += routine.ByteSizeLong() + kFrame_bytes;
     imported.routines_[routine.name()] = routine;
   }
+  for (const control::RoleDescriptor& role : state.roles()) {
+    imported.encoded_bytes_ += role.ByteSizeLong() + kFrame_bytes;
+    imported.roles_[role.id()] = role;
+  }
+  for (const control::ObjectRights& rights : state.rights()) {
+    imported.encoded_bytes_ += rights.ByteSizeLong() + kFrame_bytes;
+    imported.rights_[rights.id()] = rights;
+  }
+  imported.roles_version_ = imported.version_;
   adopt(std::move(imported));
 }
 
@@ -94,6 +108,8 @@ void Catalog::export_state(control::ControlState& state) const {
   state.clear_tables();
   state.clear_indexes();
   state.clear_routines();
+  state.clear_roles();
+  state.clear_rights();
   ById<control::TableDescriptor> tables;
   for (const auto& [name, table] : tables_) tables[table.id()] = &table;
   for (const auto& [id, table] : tables) *state.add_tables() = *table;
@@ -104,6 +120,8 @@ void Catalog::export_state(control::ControlState& state) const {
   ById<control::RoutineDescriptor> routines;
   for (const auto& [name, routine] : routines_) routines[routine.id()] = &routine;
   for (const auto& [id, routine] : routines) *state.add_routines() = *routine;
+  for (const auto& [id, role] : roles_) *state.add_roles() = role;
+  for (const auto& [id, rights] : rights_) *state.add_rights() = rights;
 }
 
 void Catalog::describe_changes(const control::ControlState& state, control::ControlEntry& entry) const {
@@ -118,6 +136,12 @@ void Catalog::describe_changes(const control::ControlState& state, control::Cont
   describe_difference(state.indexes(), indexes, *entry.mutable_indexes(), *entry.mutable_dropped_indexes());
   describe_difference(state.routines(), routines, *entry.mutable_routines(),
                       *entry.mutable_dropped_routines());
+  ById<control::RoleDescriptor> roles;
+  for (const auto& [id, role] : roles_) roles[id] = &role;
+  ById<control::ObjectRights> all_rights;
+  for (const auto& [id, rights] : rights_) all_rights[id] = &rights;
+  describe_difference(state.roles(), roles, *entry.mutable_roles(), *entry.mutable_dropped_roles());
+  describe_difference(state.rights(), all_rights, *entry.mutable_rights(), *entry.mutable_dropped_rights());
   if (version_ != state.catalog_version()) entry.set_catalog_version(version_);
 }
 

@@ -207,6 +207,52 @@ Status check_routines(const control::ControlState& state) {
   return Status();
 }
 
+template <typename Field>
+Status corrupt_names(const control::ControlState& state, const std::string& field, const Field& ids) {
+  for (const std::uint32_t id : ids) {
+    if (id != 0 && !holds(state.roles(), id))
+      return corrupt_state(state, field, "it names role " + std::to_string(id) + ", which is not there");
+  }
+  return Status();
+}
+
+Status check_roles(const control::ControlState& state) {
+  if (const std::string why = check_ids(state.roles(), state.marks().next_table()); !why.empty())
+    return corrupt_state(state, "roles", why);
+  if (const std::string why = check_ids(state.rights(), state.marks().next_table()); !why.empty())
+    return corrupt_state(state, "rights", why);
+  std::set<std::string> names;
+  for (const control::RoleDescriptor& role : state.roles()) {
+    const std::string field = "roles, \"" + role.name() + "\"";
+    if (role.name().empty()) return corrupt_state(state, field, "it has no name");
+    if (!names.insert(role.name()).second) return corrupt_state(state, field, "the name comes twice");
+    std::vector<std::uint32_t> named;
+    for (const control::RoleMembership& membership : role.member_of()) {
+      named.push_back(membership.role());
+      named.push_back(membership.grantor());
+    }
+    if (Status status = corrupt_names(state, field, named); !status.ok()) return status;
+  }
+  std::set<std::pair<std::uint64_t, std::string>> objects;
+  for (const control::ObjectRights& rights : state.rights()) {
+    const std::string field = "rights, " + std::to_string(rights.id());
+    const bool is_table = rights.kind() == control::OBJECT_TABLE;
+    if (is_table ? !holds(state.tables(), rights.table()) : rights.name().empty() || rights.kind() == 0)
+      return corrupt_state(state, field, "the object is not there");
+    const std::uint64_t object =
+        std::uint64_t{rights.table()} << 32 | static_cast<std::uint32_t>(rights.kind());
+    if (!objects.emplace(object, rights.name()).second)
+      return corrupt_state(state, field, "the object comes twice");
+    std::vector<std::uint32_t> named = {rights.owner()};
+    for (const control::Grant& grant : rights.grants()) {
+      named.push_back(grant.grantee());
+      named.push_back(grant.grantor());
+    }
+    if (Status status = corrupt_names(state, field, named); !status.ok()) return status;
+  }
+  return Status();
+}
+
 Status differs(const std::string& flag, const std::string& database, const std::string& server) {
   return Status(ErrorCode::configuration,
                 "the database was created with " + flag + " " + database + ", not " + server,
@@ -298,10 +344,21 @@ Status apply_control_entry(control::ControlState& state, const control::ControlE
       return corrupt_entry(entry,
                            "field dropped_routines names " + std::to_string(id) + ", which is not there");
   }
+  for (const std::uint32_t id : entry.dropped_roles()) {
+    if (!take_out(*state.mutable_roles(), id))
+      return corrupt_entry(entry, "field dropped_roles names " + std::to_string(id) + ", which is not there");
+  }
+  for (const std::uint32_t id : entry.dropped_rights()) {
+    if (!take_out(*state.mutable_rights(), id))
+      return corrupt_entry(entry,
+                           "field dropped_rights names " + std::to_string(id) + ", which is not there");
+  }
   for (const control::TableDescriptor& table : entry.tables()) place(*state.mutable_tables(), table);
   for (const control::IndexDescriptor& index : entry.indexes()) place(*state.mutable_indexes(), index);
   for (const control::RoutineDescriptor& routine : entry.routines())
     place(*state.mutable_routines(), routine);
+  for (const control::RoleDescriptor& role : entry.roles()) place(*state.mutable_roles(), role);
+  for (const control::ObjectRights& rights : entry.rights()) place(*state.mutable_rights(), rights);
   const control::ClosedSlots& closed = entry.closed();
   if (closed.slots_size() != closed.final_counters_size())
     return corrupt_entry(entry, "field closed has lists of different lengths");
@@ -346,6 +403,7 @@ Status check_control_state(const control::ControlState& state) {
   if (const std::string name = name_twice(state); !name.empty())
     return corrupt_state(state, "tables or indexes", "the name \"" + name + "\" comes twice");
   if (Status status = check_routines(state); !status.ok()) return status;
+  if (Status status = check_roles(state); !status.ok()) return status;
   if (state.marks().first_slot() > state.marks().next_slot())
     return corrupt_state(state, "marks", "first_slot is behind next_slot");
   const control::ClosedSlots& closed = state.closed();

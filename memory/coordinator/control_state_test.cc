@@ -23,7 +23,8 @@ std::span<const std::byte> bytes_in(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// A small sound state: a table with an index and a hash index, two routines, and two closed slots.
+// A small sound state: a table with an index and a hash index, two routines, two roles with rights, and two
+// closed slots.
 control::ControlState some_state() {
   control::ControlEntry entry = first_control_entry(database_options(), 1);
   control::TableDescriptor table = testing::accounts("accounts");
@@ -52,6 +53,19 @@ control::ControlState some_state() {
     routine.set_definition("create procedure");
     routine.set_version(id);
   }
+  for (const std::uint32_t id : {7, 6}) {
+    control::RoleDescriptor& role = *entry.add_roles();
+    role.set_id(id);
+    role.set_name("role" + std::to_string(id));
+  }
+  entry.mutable_roles(0)->add_member_of()->set_role(6);
+  control::ObjectRights& rights = *entry.add_rights();
+  rights.set_id(8);
+  rights.set_kind(control::OBJECT_TABLE);
+  rights.set_table(1);
+  rights.set_owner(6);
+  rights.set_has_grants(true);
+  rights.add_grants()->set_grantee(7);
   entry.mutable_marks()->set_next_slot(100);
   for (const std::uint32_t slot : {20, 18}) {
     entry.mutable_closed()->add_slots(slot);
@@ -143,8 +157,29 @@ TEST_CASE("states that no history gives are refused with the field's name", "[co
   names("version is 0", [](auto& state) { state.mutable_routines(0)->clear_version(); });
   names("id is a table's", [](auto& state) { state.mutable_routines(0)->set_id(3); });
   names("id is an index's", [](auto& state) { state.mutable_routines(0)->set_id(2); });
+  names("field roles", [](auto& state) { state.mutable_roles(0)->clear_name(); });
+  names("field roles", [](auto& state) { state.mutable_roles()->SwapElements(0, 1); });
+  names("comes twice", [](auto& state) { state.mutable_roles(0)->set_name("role7"); });
+  names("names role 9", [](auto& state) { state.mutable_roles(1)->mutable_member_of(0)->set_role(9); });
+  names("names role 9", [](auto& state) { state.mutable_rights(0)->set_owner(9); });
+  names("names role 9", [](auto& state) { state.mutable_rights(0)->mutable_grants(0)->set_grantor(9); });
+  names("field rights", [](auto& state) { state.mutable_rights(0)->set_table(9); });
+  names("object comes twice", [](auto& state) {
+    *state.add_rights() = state.rights(0);
+    state.mutable_rights(1)->set_id(9);
+  });
   names("field closed", [](auto& state) { state.mutable_closed()->add_slots(1); });
   names("field closed", [](auto& state) { state.mutable_closed()->set_slots(0, 1U << 30); });
+}
+
+TEST_CASE("a state of before there were roles is sound", "[control]") {
+  control::ControlState state = some_state();
+  state.clear_roles();
+  state.clear_rights();
+  CHECK(check_control_state(state).ok());
+  const auto read = read_control_state(bytes_in(state.SerializeAsString()));
+  REQUIRE(read.ok());
+  CHECK(read->roles().empty());
 }
 
 TEST_CASE("random bytes and damaged messages are errors, and never crash", "[control]") {
@@ -181,6 +216,14 @@ TEST_CASE("an entry whose predecessor is missing is refused, and one that was ap
   entry.clear_dropped_tables();
   entry.add_dropped_routines(6);
   CHECK(apply_control_entry(state, entry).message().find("dropped_routines names 6") != std::string::npos);
+  entry.set_version(state.version() + 1);
+  entry.clear_dropped_routines();
+  entry.add_dropped_roles(7);
+  CHECK(apply_control_entry(state, entry).message().find("dropped_roles names 7") != std::string::npos);
+  entry.set_version(state.version() + 1);
+  entry.clear_dropped_roles();
+  entry.add_dropped_rights(8);
+  CHECK(apply_control_entry(state, entry).message().find("dropped_rights names 8") != std::string::npos);
 }
 
 TEST_CASE("a checkpoint may know of a later start than the entries behind it", "[control]") {

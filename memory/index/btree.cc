@@ -67,6 +67,7 @@ void BTree::free_page(std::uint64_t offset) {
 }
 
 BTree::Path BTree::descend(std::string_view key) const {
+  NAMDB_CHECK(!open_leaf_);
   Path path;
   std::uint64_t offset = root_offset_;
   for (IndexPageView page = view(offset); !page.leaf(); page = view(offset)) {
@@ -79,14 +80,43 @@ BTree::Path BTree::descend(std::string_view key) const {
 
 BTree::Change BTree::add(std::string_view key) {
   NAMDB_CHECK(shape_.range.covers(key) && key.size() <= max_key_bytes());
+  if (open_leaf_ && open_leaf_covers(key)) {
+    IndexPageWriter leaf = writer(*open_leaf_);
+    const std::size_t position = leaf.view().lower_bound(key);
+    if (leaf.view().holds(position, key)) return Change::unchanged;
+    if (leaf.insert(position, key)) {
+      ++entries_;
+      return Change::made;
+    }
+  }
+  write_open_leaf();
   const Path path = descend(key);
   const Step& leaf = path.back();
   if (view(leaf.offset).holds(leaf.position, key)) return Change::unchanged;
   Image image = copy_of(leaf.offset);
   if (!writer(image).insert(leaf.position, key)) return split(path, key);
-  write(image);
+  if (adding_) {
+    open_leaf_ = std::move(image);
+  } else {
+    write(image);
+  }
   ++entries_;
   return Change::made;
+}
+
+bool BTree::open_leaf_covers(std::string_view key) const {
+  return IndexPageView(std::as_bytes(std::span(open_leaf_->words))).covers(key);
+}
+
+void BTree::write_open_leaf() {
+  if (!open_leaf_) return;
+  write(*open_leaf_);
+  open_leaf_.reset();
+}
+
+void BTree::end_adding() {
+  write_open_leaf();
+  adding_ = false;
 }
 
 bool BTree::halve(const Step& step, const IndexPageFrame& frame, std::uint64_t right_offset,
@@ -255,6 +285,7 @@ void BTree::lower_root() {
 
 BTree::Place BTree::scan(std::string_view low, std::optional<std::string_view> high, bool backward,
                          const std::function<bool(std::string_view)>& visit) const {
+  NAMDB_CHECK(!open_leaf_);
   const auto place_of = [](const Path& path) {
     return Place{path.back().offset, path.size() > 1 ? path[path.size() - 2].offset : 0};
   };

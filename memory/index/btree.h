@@ -52,6 +52,11 @@ class BTree {
 
   // Adds a key that is not there. It lies in the range and is at most max_key_bytes() long.
   Change add(std::string_view key);
+  // From begin_adding() to end_adding(), which are in one step, keys are only added: keys that follow each
+  // other in a leaf are written there together. A page is as it was until another leaf is needed, or the
+  // end.
+  void begin_adding() { adding_ = true; }
+  void end_adding();
   // False when it was not there.
   bool remove(std::string_view key);
   bool contains(std::string_view key) const;
@@ -93,6 +98,9 @@ class BTree {
   Path descend(std::string_view key) const;
   // Seals the image and changes those words of the region that differ.
   void write(Image& image);
+  // Whether the key has its place in the leaf that keys are added to.
+  bool open_leaf_covers(std::string_view key) const;
+  void write_open_leaf();
   void free_page(std::uint64_t offset);
   Change split(const Path& path, std::string_view key);
   // Splits `entries`, which do not fit the page, into two images.
@@ -114,6 +122,8 @@ class BTree {
   std::uint32_t height_ = 1;
   std::uint64_t entries_ = 0;
   std::uint64_t wiped_ = 0;
+  bool adding_ = false;
+  std::optional<Image> open_leaf_;  // not written yet
 };
 
 }  // namespace namdb::memory

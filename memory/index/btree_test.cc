@@ -127,6 +127,27 @@ TEST_CASE("a tree equals an ordered set, while it grows and while it shrinks", "
   }
 }
 
+TEST_CASE("keys that are added together are those of a set, in any order", "[btree]") {
+  const SmallRegion small;
+  const auto tree = small.tree();
+  Random random(5);
+  Model model;
+  for (int round = 0; round < 60; ++round) {
+    tree->begin_adding();
+    const std::uint64_t first = random.below(5000);
+    for (std::uint64_t i = 0; i < 50; ++i) {
+      // Neighbours, and now and then one that is elsewhere, or is there already.
+      const std::string key = random.chance(0.1) ? random_key(random) : counted(first + i / 2);
+      const bool fresh = model.insert(key).second;
+      CHECK(tree->add(key) == (fresh ? BTree::Change::made : BTree::Change::unchanged));
+    }
+    tree->end_adding();
+    REQUIRE(tree->check().empty());
+    REQUIRE(tree->entries() == model.size());
+    REQUIRE(keys(*tree) == std::vector<std::string>(model.begin(), model.end()));
+  }
+}
+
 TEST_CASE("a queue, added to at one end and taken from the other, keeps few pages", "[btree]") {
   for (const bool descending : {false, true}) {
     const SmallRegion small;

@@ -6,12 +6,16 @@ namespace namdb::memory {
 namespace {
 
 constexpr std::uint64_t kHeld_ns = ~std::uint64_t{0};
+// For so many entries that are in doubt, their commits are given so much longer.
+constexpr std::size_t kManyDoubts = 1024;
+constexpr std::uint64_t kGraceOfMany_ns = 10 * kMillisecond_ns;
 
 }  // namespace
 
 void Doubts::enqueue(Map::iterator doubt, std::uint64_t due_ns) {
   doubt->second.due_ns = due_ns;
-  queue_.emplace(std::pair{due_ns, doubt->second.sequence}, doubt);
+  // As a rule it is the last one.
+  queue_.emplace_hint(queue_.end(), std::pair{due_ns, doubt->second.sequence}, doubt);
 }
 
 std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
@@ -21,7 +25,9 @@ std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
   std::uint64_t locked_ns = doubt->second.locked_ns;
   if (how.ahead) locked_ns = now_ns + 2 * calls::kAheadOfLocks_ns;
   doubt->second = {.sequence = ++sequence_, .due_ns = 0, .locked_ns = locked_ns, .dead = false};
-  enqueue(doubt, how.held ? kHeld_ns : std::max(locked_ns, now_ns + options_.index_grace_ns));
+  // A commit that raises many doubts takes longer until its verdicts come.
+  const std::uint64_t grace_ns = options_.index_grace_ns + doubts_.size() / kManyDoubts * kGraceOfMany_ns;
+  enqueue(doubt, how.held ? kHeld_ns : std::max(locked_ns, now_ns + grace_ns));
   return sequence_;
 }
 

@@ -174,11 +174,25 @@ reactor::Task<Status> Indexes::write(std::string_view request, std::string& repl
   const auto changes = calls::decode_index_changes(request);
   if (!changes) co_return malformed();
   std::uint32_t in_step = 0;
+  IndexPointer adding;  // its keys are added together
+  const auto end_adding = [&adding] {
+    if (adding != nullptr) adding->tree->end_adding();
+    adding = nullptr;
+  };
   for (const calls::IndexChange& item : *changes) {
+    const bool only_adds = item.kind != calls::IndexChange::Kind::mark && item.declared_bytes == 0;
+    if (!only_adds || (adding != nullptr && adding->id != item.index)) end_adding();
+    if (only_adds && adding == nullptr) {
+      adding = find(item.index);
+      if (adding != nullptr) adding->tree->begin_adding();
+    }
     calls::IndexChangeResult result;
     std::vector<std::string> candidates;
     Status status = change(item, result, candidates);
-    if (!status.ok()) co_return status;
+    if (!status.ok()) {
+      end_adding();
+      co_return status;
+    }
     if (reply.size() > kMaxReply_bytes && !result.candidates.empty()) {
       result.candidates.clear();
       result.more_candidates = true;
@@ -186,8 +200,10 @@ reactor::Task<Status> Indexes::write(std::string_view request, std::string& repl
     append(reply, result);
     if (++in_step < options_.step_units) continue;
     in_step = 0;
+    end_adding();
     co_await executor_.yield();
   }
+  end_adding();
   co_return Status();
 }
 

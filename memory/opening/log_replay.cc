@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/layout/words.h"
+#include "memory/coordinator/catalog.h"
 #include "memory/coordinator/control_state.h"
 #include "memory/journals/grant_records.h"
 #include "memory/journals/journal_record.h"
@@ -144,6 +145,8 @@ Status LogReplay::pass_gap(control::ControlEntry& entry) {
   keep_if(*entry.mutable_dropped_indexes(), [this](std::uint32_t id) { return holds(state_.indexes(), id); });
   keep_if(*entry.mutable_dropped_routines(),
           [this](std::uint32_t id) { return holds(state_.routines(), id); });
+  keep_if(*entry.mutable_dropped_roles(), [this](std::uint32_t id) { return holds(state_.roles(), id); });
+  keep_if(*entry.mutable_dropped_rights(), [this](std::uint32_t id) { return holds(state_.rights(), id); });
   return Status();
 }
 
@@ -157,6 +160,9 @@ void LogReplay::mend_state() {
   for (const control::IndexDescriptor& index : indexes) next_table = std::max(next_table, index.id() + 1);
   for (const control::RoutineDescriptor& routine : routines)
     next_table = std::max(next_table, routine.id() + 1);
+  for (const control::RoleDescriptor& role : state_.roles()) next_table = std::max(next_table, role.id() + 1);
+  for (const control::ObjectRights& rights : state_.rights())
+    next_table = std::max(next_table, rights.id() + 1);
   for (const std::uint32_t slot : state_.closed().slots()) next_slot = std::max(next_slot, slot + 1);
   for (const auto& [slot, journal] : journals_) next_slot = std::max(next_slot, slot + 1);
   // Lost entries may have raised them, and ids been given out without a trace.
@@ -197,6 +203,56 @@ void LogReplay::mend_state() {
   keep_if(routines, [&](const auto& routine) {
     return newest_routine.at(routine.name()) == routine.id() || drop("a routine", routine);
   });
+  mend_roles();
+}
+
+void LogReplay::mend_roles() {
+  auto& roles = *state_.mutable_roles();
+  std::map<std::string, std::uint32_t> newest;  // ids ascend
+  for (const control::RoleDescriptor& role : roles) newest[role.name()] = role.id();
+  keep_if(roles, [&](const control::RoleDescriptor& role) {
+    if (newest.at(role.name()) == role.id()) return true;
+    lost_.push_back("a role \"" + role.name() + "\" with id " + std::to_string(role.id()) +
+                    ": it does not go with what is there");
+    return false;
+  });
+  const control::ControlState before = state_;
+  const auto is_role = [&before](std::uint32_t id) { return id == 0 || holds(before.roles(), id); };
+  for (control::RoleDescriptor& role : roles) {
+    keep_if(*role.mutable_member_of(), [&](const control::RoleMembership& membership) {
+      return is_role(membership.role()) && is_role(membership.grantor());
+    });
+  }
+  std::map<std::pair<std::uint64_t, std::string>, std::uint32_t> newest_rights;
+  const auto object_of = [](const control::ObjectRights& rights) {
+    const auto kind = static_cast<std::uint32_t>(rights.kind());
+    return std::pair(std::uint64_t{rights.table()} << 32 | kind, rights.name());
+  };
+  const auto is_view = [&before](const std::string& name) {
+    return std::ranges::any_of(before.routines(), [&name](const control::RoutineDescriptor& routine) {
+      return routine.name() == Catalog::view_key(name);
+    });
+  };
+  auto& all_rights = *state_.mutable_rights();
+  for (const control::ObjectRights& rights : all_rights) newest_rights[object_of(rights)] = rights.id();
+  keep_if(all_rights, [&](const control::ObjectRights& rights) {
+    bool is_there = true;
+    if (rights.kind() == control::OBJECT_TABLE) is_there = holds(before.tables(), rights.table());
+    if (rights.kind() == control::OBJECT_VIEW) is_there = is_view(rights.name());
+    return is_there && newest_rights.at(object_of(rights)) == rights.id();
+  });
+  for (control::ObjectRights& rights : all_rights) {
+    const bool has_lost_owner = !is_role(rights.owner());
+    if (has_lost_owner) rights.set_owner(0);
+    // A view without an owner reads all that there is: it is for superusers only.
+    if (has_lost_owner && rights.kind() == control::OBJECT_VIEW) {
+      rights.set_has_grants(true);
+      rights.clear_grants();
+    }
+    keep_if(*rights.mutable_grants(), [&](const control::Grant& grant) {
+      return is_role(grant.grantee()) && is_role(grant.grantor());
+    });
+  }
 }
 
 Status LogReplay::apply_table(std::span<const std::byte> bytes) {

@@ -131,6 +131,8 @@ class LogReplay {
   Status pass_gap(control::ControlEntry& entry);
   // Takes out of the state what cannot be there beside the rest, and raises its marks.
   void mend_state();
+  // The same of roles and rights.
+  void mend_roles();
   Status restore_table(const control::TableDescriptor& descriptor);
   Status redo(std::span<const std::byte> bytes);
   // Entries of the slot that are decided by now.

@@ -1,6 +1,7 @@
 #include "memory/region/reservations.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace namdb::memory {
 namespace {
@@ -29,13 +30,16 @@ void Reservations::granted(const std::string& compute_id, std::uint32_t id, bool
   Reserved& reserved = reserved_[{id, buckets}];
   // Twice as many as after the last check: most will have been used. So each is checked about once.
   if (reserved.owners.size() > 2 * reserved.looked_at + kSmallReservation) {
-    std::erase_if(reserved.owners, [&](const auto& entry) { return !untouched(slabs, entry.first); });
+    // A piece that is written to is not zero in its first words: most of them need no second look.
+    std::erase_if(reserved.owners, [&](const auto& entry) {
+      return !slabs.used(entry.first) || !zero(entry.first, kFirstWords_bytes);
+    });
     reserved.looked_at = reserved.owners.size();
   }
   for (const control::Range& range : reply.ranges()) {
-    for (std::uint64_t i = 0; i < range.length_bytes(); i += slabs.unit_bytes()) {
-      reserved.owners[range.offset() + i] = compute_id;
-    }
+    auto next = reserved.owners.lower_bound(range.offset());
+    for (std::uint64_t i = 0; i < range.length_bytes(); i += slabs.unit_bytes())
+      next = std::next(reserved.owners.insert_or_assign(next, range.offset() + i, compute_id));
   }
 }
 

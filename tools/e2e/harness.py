@@ -181,7 +181,7 @@ class Cluster:
     def drop_tables(self):
         status = json.loads(namctl("status", "--data", self.data, "--json").stdout)
         for name in {table["name"] for table in status["memory_servers"][0]["tables"]} - {"namdb_sequences", "namdb_transactions"}:
-            self.query(f'DROP TABLE "{name}"')
+            self.query(f'DROP TABLE "{name}" CASCADE')
 
 
 class Daemon:

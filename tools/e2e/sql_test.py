@@ -42,7 +42,8 @@ class ThroughEverything(TestCase):
                     lines = [line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").split("\n")]
                     self.assertEqual("\n".join(lines), expected.rstrip("\n"), command)
             finally:
-                run(*psql, "-q", "-c", 'DROP TABLE customers, orders, "Odd lines"')
+                run(*psql, "-q", "-c", 'DROP TABLE customers, orders, "Odd lines"', "-c",
+                    "DROP ROUTINE doubled, customers_of, parts, pay")
 
     def test_copy_takes_files_and_gives_them_back(self):
         for fabric in self.covering(FABRICS):

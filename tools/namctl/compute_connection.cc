@@ -1,5 +1,6 @@
 #include "tools/namctl/compute_connection.h"
 
+#include <cstdlib>
 #include <utility>
 
 namespace namdb::namctl {
@@ -19,7 +20,8 @@ ComputeConnection::ComputeConnection(const std::string& address) {
     return;
   }
   const std::string parameters = "host=" + address.substr(0, colon) + " port=" + address.substr(colon + 1) +
-                                 " dbname=namdb user=namctl connect_timeout=5 sslmode=disable";
+                                 " dbname=namdb connect_timeout=5" +
+                                 (std::getenv("PGUSER") == nullptr ? " user=namctl" : "");
   connection_ = PQconnectdb(parameters.c_str());
   if (PQstatus(connection_) != CONNECTION_OK) error_ = without_line_end(PQerrorMessage(connection_));
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "tools/namctl/address.h"
@@ -35,6 +36,7 @@ std::string log_tail(const fs::path& log, std::uintmax_t offset) {
   return tail;
 }
 
+// Or refuses this one, by the rules and roles of its cluster.
 bool accepts_clients(const std::string& address) {
   if (!answers(address)) return false;
   const std::string port = address.substr(address.rfind(':') + 1);
@@ -42,7 +44,8 @@ bool accepts_clients(const std::string& address) {
       "host=127.0.0.1 port=" + port +
       " dbname=namdb user=namctl connect_timeout=5 sslmode=disable gssencmode=disable";
   PGconn* connection = PQconnectdb(parameters.c_str());
-  const bool accepted = PQstatus(connection) == CONNECTION_OK;
+  const bool accepted = PQstatus(connection) == CONNECTION_OK || PQconnectionNeedsPassword(connection) == 1 ||
+                        std::string_view(PQerrorMessage(connection)).find("FATAL:") != std::string_view::npos;
   PQfinish(connection);
   return accepted;
 }

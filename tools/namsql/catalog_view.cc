@@ -144,6 +144,30 @@ class Describer {
     if (!checks.empty()) table.footers.emplace_back("Check constraints:");
     for (const auto& row : checks)
       table.footers.push_back(concat("    \"", text_of(row[0]), "\" ", text_of(row[1])));
+    return kind == "v" || foreign_keys(oid, table);
+  }
+
+  // Those of the table, and those that reference it.
+  bool foreign_keys(const std::string& oid, ResultTable& table) {
+    Rows own;
+    Rows others;
+    if (!take(concat("SELECT k.conname, pg_catalog.pg_get_constraintdef(k.oid, true) FROM "
+                     "pg_catalog.pg_constraint k WHERE k.contype = 'f' AND k.conrelid = ",
+                     oid, " ORDER BY 1"),
+              own) ||
+        !take(concat("SELECT k.conname, pg_catalog.pg_get_constraintdef(k.oid, true), "
+                     "CAST(CAST(k.conrelid AS pg_catalog.regclass) AS text) FROM pg_catalog.pg_constraint k "
+                     "WHERE k.contype = 'f' AND k.confrelid = ",
+                     oid, " ORDER BY 1"),
+              others))
+      return false;
+    if (!own.empty()) table.footers.emplace_back("Foreign-key constraints:");
+    for (const auto& row : own)
+      table.footers.push_back(concat("    \"", text_of(row[0]), "\" ", text_of(row[1])));
+    if (!others.empty()) table.footers.emplace_back("Referenced by:");
+    for (const auto& row : others)
+      table.footers.push_back(concat("    TABLE \"", text_of(row[2]), "\" CONSTRAINT \"", text_of(row[0]),
+                                     "\" ", text_of(row[1])));
     return true;
   }
 

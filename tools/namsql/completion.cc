@@ -13,52 +13,41 @@
 namespace namdb::namsql {
 namespace {
 
-constexpr std::string_view kStatementBeginnings[] = {"ALTER",
-                                                     "ANALYZE",
-                                                     "BEGIN",
-                                                     "CALL",
-                                                     "CLOSE",
-                                                     "COMMENT ON",
-                                                     "COMMIT",
-                                                     "COPY",
-                                                     "CREATE",
-                                                     "DEALLOCATE",
-                                                     "DECLARE",
-                                                     "DELETE",
-                                                     "DISCARD",
-                                                     "DROP",
-                                                     "END",
-                                                     "EXECUTE",
-                                                     "EXPLAIN",
-                                                     "FETCH",
-                                                     "INSERT",
-                                                     "PREPARE",
-                                                     "REINDEX",
-                                                     "RELEASE SAVEPOINT",
-                                                     "RESET",
-                                                     "ROLLBACK",
-                                                     "SAVEPOINT",
-                                                     "SELECT",
-                                                     "SET",
-                                                     "SHOW",
-                                                     "START TRANSACTION",
-                                                     "TRUNCATE",
-                                                     "UPDATE",
-                                                     "VACUUM",
-                                                     "VALUES",
+constexpr std::string_view kStatementBeginnings[] = {"ALTER",    "ANALYZE",
+                                                     "BEGIN",    "CALL",
+                                                     "CLOSE",    "COMMENT ON",
+                                                     "COMMIT",   "COPY",
+                                                     "CREATE",   "DEALLOCATE",
+                                                     "DECLARE",  "DELETE",
+                                                     "DISCARD",  "DROP",
+                                                     "END",      "EXECUTE",
+                                                     "EXPLAIN",  "FETCH",
+                                                     "GRANT",    "INSERT",
+                                                     "PREPARE",  "REASSIGN OWNED BY",
+                                                     "REINDEX",  "RELEASE SAVEPOINT",
+                                                     "RESET",    "REVOKE",
+                                                     "ROLLBACK", "SAVEPOINT",
+                                                     "SELECT",   "SET",
+                                                     "SHOW",     "START TRANSACTION",
+                                                     "TRUNCATE", "UPDATE",
+                                                     "VACUUM",   "VALUES",
                                                      "WITH"};
 
 constexpr std::string_view kKeywords[] = {
-    "ALL",         "AND",       "ANY",    "ARRAY",    "AS",        "ASC",      "BETWEEN",
-    "BY",          "CASCADE",   "CASE",   "CHECK",    "COLUMN",    "CONFLICT", "CONSTRAINT",
-    "CROSS",       "DEFAULT",   "DESC",   "DISTINCT", "DO",        "ELSE",     "END",
-    "EXCEPT",      "EXISTS",    "FALSE",  "FROM",     "FULL",      "GROUP BY", "HASH",
-    "HAVING",      "ILIKE",     "IN",     "INNER",    "INTERSECT", "INTO",     "IS",
-    "JOIN",        "KEY",       "LEFT",   "LIKE",     "LIMIT",     "NATURAL",  "NOT",
-    "NOTHING",     "NULL",      "OFFSET", "ON",       "OR",        "ORDER BY", "PARTITION BY HASH",
-    "PRIMARY KEY", "RETURNING", "RIGHT",  "SELECT",   "SET",       "TABLE",    "THEN",
-    "TO",          "TRUE",      "UNION",  "UNIQUE",   "UPDATE",    "USING",    "VALUES",
-    "WHEN",        "WHERE",     "WITH"};
+    "ALL",         "AND",        "ANY",       "ARRAY",      "AS",
+    "ASC",         "BETWEEN",    "BY",        "CASCADE",    "CASE",
+    "CHECK",       "COLUMN",     "CONFLICT",  "CONSTRAINT", "CROSS",
+    "DEFAULT",     "DESC",       "DISTINCT",  "DO",         "ELSE",
+    "END",         "EXCEPT",     "EXISTS",    "FALSE",      "FOREIGN KEY",
+    "FROM",        "FULL",       "GROUP BY",  "HASH",       "HAVING",
+    "ILIKE",       "IN",         "INNER",     "INTERSECT",  "INTO",
+    "IS",          "JOIN",       "KEY",       "LEFT",       "LIKE",
+    "LIMIT",       "NATURAL",    "NOT",       "NOTHING",    "NULL",
+    "OFFSET",      "ON",         "OR",        "ORDER BY",   "PARTITION BY HASH",
+    "PRIMARY KEY", "REFERENCES", "RETURNING", "RIGHT",      "SELECT",
+    "SET",         "TABLE",      "THEN",      "TO",         "TRUE",
+    "UNION",       "UNIQUE",     "UPDATE",    "USING",      "VALUES",
+    "WHEN",        "WHERE",      "WITH"};
 
 struct Token {
   std::string text;  // names without their quotes
@@ -207,8 +196,18 @@ void words_of_statement(Candidates& candidates, const std::vector<Token>& before
     return std::any_of(before.begin(), before.end(), [&](const Token& token) { return token.is(word); });
   };
   if (before.size() == 1) {
-    if (last.is("create")) return candidates.keywords({"INDEX", "TABLE", "UNIQUE INDEX"});
-    if (last_is({"drop", "alter", "reindex"})) return candidates.keywords({"INDEX", "TABLE"});
+    if (last.is("create")) {
+      return candidates.keywords({"FUNCTION", "INDEX", "OR REPLACE", "PROCEDURE", "ROLE", "SEQUENCE", "TABLE",
+                                  "UNIQUE INDEX", "USER", "VIEW"});
+    }
+    if (last.is("drop"))
+      return candidates.keywords(
+          {"FUNCTION", "INDEX", "PROCEDURE", "ROLE", "SEQUENCE", "TABLE", "USER", "VIEW"});
+    if (last.is("alter")) return candidates.keywords({"INDEX", "ROLE", "TABLE", "USER", "VIEW"});
+    if (last.is("reindex")) return candidates.keywords({"INDEX", "TABLE"});
+    if (last_is({"grant", "revoke"}))
+      return candidates.keywords(
+          {"ALL", "DELETE", "EXECUTE", "INSERT", "SELECT", "TRUNCATE", "UPDATE", "USAGE"});
     if (last.is("insert")) return candidates.keyword("INTO");
     if (last.is("delete")) return candidates.keyword("FROM");
     if (last.is("discard") || last.is("deallocate")) return candidates.keyword("ALL");
@@ -221,7 +220,7 @@ void words_of_statement(Candidates& candidates, const std::vector<Token>& before
     }
     if (last_is({"show", "reset", "set"})) {
       candidates.settings(names);
-      if (last.is("set")) return candidates.keywords({"LOCAL", "SESSION", "TIME ZONE"});
+      if (last.is("set")) return candidates.keywords({"LOCAL", "ROLE", "SESSION", "TIME ZONE"});
       return candidates.keyword("ALL");
     }
   }
@@ -229,9 +228,11 @@ void words_of_statement(Candidates& candidates, const std::vector<Token>& before
   if (last.is("level"))
     return candidates.keywords({"READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE"});
   if (last.is("index") && !first.is("create")) return candidates.names(names.indexes);
-  const bool on_table = last.is("on") && first.is("create") && has("index");
-  if (on_table || last_is({"from", "join", "into", "table", "copy", "truncate", "analyze", "vacuum"}) ||
-      (last.is("update") && !has("conflict"))) {
+  const bool on_table =
+      last.is("on") && ((first.is("create") && has("index")) || first.is("grant") || first.is("revoke"));
+  if (on_table ||
+      last_is({"from", "join", "into", "table", "copy", "truncate", "analyze", "vacuum", "references"}) ||
+      (last.is("view") && !first.is("create")) || (last.is("update") && !has("conflict"))) {
     if (last.is("truncate")) candidates.keyword("TABLE");
     if (last.is("from") && first.is("copy")) return candidates.keyword("STDIN");
     return candidates.tables(names);

@@ -40,6 +40,8 @@ TEST_CASE("a statement begins with its keyword, in the letters that are typed", 
   CHECK(words("SELECT pla| FROM customers; SELECT 1 FROM orders").empty());
   CHECK(words("insert |") == Words{"INTO"});
   CHECK(words("CREATE T|") == Words{"TABLE"});
+  CHECK(words("CREATE F|") == Words{"FUNCTION"});
+  CHECK(words("DROP FU|") == Words{"FUNCTION"});
 }
 
 TEST_CASE("tables stand behind FROM and its like", "[completion]") {

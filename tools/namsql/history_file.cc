@@ -39,6 +39,13 @@ std::string unescaped(std::string_view line) {
   return entry;
 }
 
+// CREATE and ALTER of roles with a password, wherever they stand in the entry. Rather too many than too few.
+bool sets_password(std::string_view entry) {
+  const std::string words = lower(entry);
+  const auto has = [&words](std::string_view word) { return words.find(word) != std::string::npos; };
+  return has("password") && (has("role") || has("user") || has("group"));
+}
+
 }  // namespace
 
 std::string default_history_path() {
@@ -82,7 +89,7 @@ std::vector<std::string> HistoryFile::load() {
 }
 
 void HistoryFile::append(std::string_view entry) {
-  if (!path_.empty()) (void)write(path_, O_APPEND, escaped(entry));
+  if (!path_.empty() && !sets_password(entry)) (void)write(path_, O_APPEND, escaped(entry));
 }
 
 }  // namespace namdb::namsql

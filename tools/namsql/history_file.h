@@ -20,6 +20,7 @@ class HistoryFile {
 
   // The newest entries, the oldest first. A file with twice as many as the limit is cut.
   std::vector<std::string> load();
+  // Statements with passwords are left out.
   void append(std::string_view entry);
 
  private:

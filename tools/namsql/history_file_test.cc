@@ -33,6 +33,11 @@ TEST_CASE("entries come back as they were, in a file for its owner only", "[hist
   CHECK(history.load().empty());
   const std::vector<std::string> entries = {"SELECT 1;", "SELECT 'a\\n'\n  FROM t; -- ü", "\\d"};
   for (const std::string& entry : entries) history.append(entry);
+  history.append("CREATE USER ada PASSWORD 'secret';");
+  history.append("  alter role ada\n  password 'secret';");
+  history.append("/* x */ ALTER ROLE ada PASSWORD 'secret';");
+  history.append("BEGIN; Alter User ada Password 'secret';");
+  history.append("-- x\nCREATE GROUP staff PASSWORD 'secret';");
   CHECK(HistoryFile(path).load() == entries);
   struct stat facts{};
   REQUIRE(::stat(path.c_str(), &facts) == 0);

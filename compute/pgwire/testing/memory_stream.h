@@ -28,6 +28,7 @@ struct Pipe {
   bool server_closed = false;
   bool write_shut = false;
   bool local = true;
+  std::string peer = "unix";
   bool client_reads = true;  // while false, what is written stays unsent
   reactor::Event arrived;
   reactor::Event taken;
@@ -35,7 +36,7 @@ struct Pipe {
 
 class MemoryStream final : public reactor::ByteStream {
  public:
-  explicit MemoryStream(std::shared_ptr<Pipe> pipe) : pipe_(std::move(pipe)) {}
+  explicit MemoryStream(std::shared_ptr<Pipe> pipe) : pipe_(std::move(pipe)), peer_(pipe_->peer) {}
   ~MemoryStream() override { close(); }
 
   reactor::Task<Result<std::size_t>> read_some(char* buffer, std::size_t length_bytes) override {
@@ -71,7 +72,7 @@ class MemoryStream final : public reactor::ByteStream {
 
  private:
   std::shared_ptr<Pipe> pipe_;
-  std::string peer_ = "memory";
+  std::string peer_;
 };
 
 // --- what a client sends ---

@@ -15,7 +15,10 @@ namespace namdb::pgwire::testing {
 
 struct World {
   explicit World(Options options = {})
-      : engine(executor), process(options, [this] { return next_secret++; }) {
+      : engine(executor),
+        process(
+            options, [this] { return next_secret++; },
+            [this](const std::string& line) { log.push_back(line); }) {
     sqltest::add_test_procedures(procedures);
     start();
   }
@@ -37,6 +40,24 @@ struct World {
     executor.run_until([&] { return stops.count() == 0; });
   }
 
+  // In the place of the one with that name, if there is one.
+  void set_role(const std::string& name, storage::Role role) {
+    role.name = name;
+    const storage::RolesRef roles = engine.cached_roles();
+    if (const storage::Role* known = roles->find(name)) role.id = known->id;
+    reactor::Gate gate;
+    executor.spawn(gate, make_role(roles->version(), std::move(role)));
+    executor.run_until([&] { return gate.count() == 0; });
+  }
+  reactor::Task<void> make_role(std::uint64_t version, storage::Role role) {
+    txn::RoleChange change;
+    change.version = version;
+    change.roles.push_back(std::move(role));
+    const Status status = co_await engine.change_roles(std::move(change));
+    NAMDB_CHECK(status.ok());
+  }
+
+  std::vector<std::string> log;            // of clients that were not let in
   sql::PlanningQueue* planning = nullptr;  // of the next server
   bool stopping = false;
   sql::testing::ManualExecutor executor;

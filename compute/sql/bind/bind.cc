@@ -1,7 +1,9 @@
 #include "compute/sql/bind/bind.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
@@ -136,14 +138,31 @@ Result<Plan> bind_vacuum(const StatementBinder& binder, const Json& body) {
 
 }  // namespace
 
+namespace {
+
+// Tables do not depend on functions that are written in SQL.
+Status check_no_routines(const StatementBinder& binder, std::string_view kind) {
+  const bool defines = kind == "CreateStmt" || kind == "AlterTableStmt" || kind == "IndexStmt";
+  if (!defines || binder.input.routines.empty()) return {};
+  return unsupported("function " + binder.input.routines.begin()->first + " in " +
+                     (kind == "IndexStmt" ? "an index" : "the definition of a table"));
+}
+
+}  // namespace
+
 Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   const std::string_view kind = statement.kind;
   if (kind.empty()) return Plan();
   const Json& body = *statement.body;
-  if (kind == "SelectStmt") return bind_select(binder, body);
-  if (kind == "InsertStmt") return bind_insert(binder, body);
-  if (kind == "UpdateStmt") return bind_update(binder, body);
-  if (kind == "DeleteStmt") return bind_delete(binder, body);
+  if (kind == "SelectStmt" || kind == "InsertStmt" || kind == "UpdateStmt" || kind == "DeleteStmt") {
+    binder.whole = &body;
+    NAMDB_SQL_ASSIGN(Plan plan, kind == "SelectStmt"   ? bind_select(binder, body)
+                                : kind == "InsertStmt" ? bind_insert(binder, body)
+                                : kind == "UpdateStmt" ? bind_update(binder, body)
+                                                       : bind_delete(binder, body));
+    return add_kept_queries(binder, std::move(plan));
+  }
+  NAMDB_SQL_CHECK(check_no_routines(binder, kind));
   if (kind == "CallStmt") return bind_call(binder, body);
   if (kind == "CopyStmt") return bind_copy(binder, body);
   if (kind == "TruncateStmt") return bind_truncate(binder, body);
@@ -170,7 +189,18 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "VacuumStmt") return bind_vacuum(binder, body);
   if (kind == "CommentStmt")
     return plain("COMMENT", NothingPlan{"comments are not kept: this one has no effect"});
+  if (kind == "ViewStmt") return bind_create_view(binder, body);
+  if (kind == "CreateTableAsStmt" && text(body, "objtype") == "OBJECT_MATVIEW")
+    return unsupported("CREATE MATERIALIZED VIEW");
   if (kind == "CreateFunctionStmt") return bind_create_routine(binder, body);
+  if (kind == "CreateRoleStmt") return bind_create_role(binder, body);
+  if (kind == "AlterRoleStmt") return bind_alter_role(binder, body);
+  if (kind == "DropRoleStmt") return bind_drop_role(body);
+  if (kind == "GrantRoleStmt") return bind_grant_role(body);
+  if (kind == "GrantStmt") return bind_grant(binder, body);
+  if (kind == "AlterOwnerStmt") return bind_change_owner(binder, body);
+  if (kind == "ReassignOwnedStmt") return bind_reassign_owned(body);
+  if (kind == "DropOwnedStmt") return bind_drop_owned(body);
   return unsupported(statement);
 }
 
@@ -242,9 +272,15 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body) {
     if (argument != nullptr) {
       const Node value = node(*argument);
       const std::string_view word = value.kind == "String" ? text(*value.body, "sval") : std::string_view();
-      on = value.kind == "Integer" ? integer(*value.body, "ival") != 0
-                                   : word == "true" || word == "on" || word == "text" || word == "TEXT";
-      if (name == "format" && !on) return unsupported("EXPLAIN (FORMAT " + std::string(word) + ")");
+      on = value.kind == "Integer" ? integer(*value.body, "ival") != 0 : word == "true" || word == "on";
+      if (name == "format") {
+        explain.as_json = word == "json";
+        if (word == "xml" || word == "yaml") return unsupported("EXPLAIN (FORMAT " + std::string(word) + ")");
+        if (!explain.as_json && word != "text") {
+          return Status(ErrorCode::invalid_parameter_value,
+                        "unrecognized value for EXPLAIN option \"format\": \"" + std::string(word) + "\"");
+        }
+      }
     }
     if (name == "analyze") {
       explain.analyze = on;
@@ -260,13 +296,23 @@ Result<Plan> bind_explain(StatementBinder& binder, const Json& body) {
   const bool is_named = statement.as<ExecutePlan>() != nullptr;
   if ((!statement.is_transactional() && !is_named) || !is_query)
     return unsupported("EXPLAIN of this statement");
+  add_facts(binder, statement);
   explain.statement = std::make_unique<Plan>(std::move(statement));
+  const TypeId type = explain.as_json ? TypeId::json : TypeId::text;
   Plan plan = plain("EXPLAIN", std::move(explain));
-  plan.columns = {{"QUERY PLAN", {TypeId::text}}};
+  plan.columns = {{"QUERY PLAN", {type}}};
   return plan;
 }
 
 namespace {
+
+// The tables of REFERENCES.
+void add_referenced(const Json& tree, std::vector<std::string>& tables) {
+  if (!tree.is_structured()) return;
+  if (tree.is_object() && tree.contains("pktable"))
+    tables.emplace_back(text(*find(tree, "pktable"), "relname"));
+  for (const Json& child : tree) add_referenced(child, tables);
+}
 
 // Whether nothing below such a node names a table.
 bool is_leaf(std::string_view kind) {
@@ -286,6 +332,10 @@ std::vector<const Json*> range_vars(const Json& tree) {
       const Node part = node(json);
       if (is_leaf(part.kind)) continue;
       if (part.kind == "RangeVar") found.push_back(part.body);
+      // Of a query of WITH that writes.
+      const bool writes = part.kind == "InsertStmt" || part.kind == "UpdateStmt" || part.kind == "DeleteStmt";
+      if (const Json* const changed = writes ? find(*part.body, "relation") : nullptr)
+        found.push_back(changed);
     }
     for (const Json& child : json) open.push_back(&child);
   }
@@ -301,11 +351,21 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
     return tables_named_by(node(*find(body, "query")), procedures);
   if (const Json* relation = find(body, "relation"); relation != nullptr && statement.kind != "CreateStmt")
     tables.emplace_back(text(*relation, "relname"));
+  if (statement.kind == "CreateStmt" || statement.kind == "AlterTableStmt") add_referenced(body, tables);
+  if (statement.kind == "ViewStmt") {
+    tables.emplace_back(text(*find(body, "view"), "relname"));
+    for (const Json* table : range_vars(*find(body, "query"))) tables.emplace_back(text(*table, "relname"));
+  }
   const bool is_query = statement.kind == "SelectStmt" || statement.kind == "InsertStmt" ||
                         statement.kind == "UpdateStmt" || statement.kind == "DeleteStmt" ||
                         statement.kind == "CopyStmt" || statement.kind == "TruncateStmt";
   if (is_query) {
     for (const Json* table : range_vars(body)) tables.emplace_back(text(*table, "relname"));
+  }
+  if (statement.kind == "CreateFunctionStmt") {
+    // Perhaps a table's row.
+    if (const Json* const type = find(body, "returnType"))
+      if (const auto name = names(list(*type, "names")); name.size() == 1) tables.emplace_back(name.front());
   }
   if (statement.kind == "VacuumStmt") {
     for (const Json* table : vacuumed_tables(body)) tables.emplace_back(text(*table, "relname"));
@@ -318,10 +378,29 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
   return tables;
 }
 
-std::string routine_named_by(Node statement) {
-  if (statement.kind != "CallStmt") return {};
-  const std::vector<std::string_view> name = names(list(*find(*statement.body, "funccall"), "funcname"));
-  return name.empty() ? std::string() : std::string(name.back());
+std::vector<std::string> routines_named_by(Node statement) {
+  std::vector<std::string> found;
+  if (statement.body == nullptr) return found;
+  const auto add = [&found](std::string_view name) {
+    if (!name.empty() && std::ranges::find(found, name) == found.end()) found.emplace_back(name);
+  };
+  if (statement.kind == "CallStmt") {
+    const std::vector<std::string_view> name = names(list(*find(*statement.body, "funccall"), "funcname"));
+    if (!name.empty()) add(name.back());
+  }
+  std::vector<const Json*> open = {statement.body};
+  while (!open.empty()) {
+    const Json& json = *open.back();
+    open.pop_back();
+    if (!json.is_structured()) continue;
+    if (json.is_object() && json.size() == 1) {
+      const Node part = node(json);
+      if (is_leaf(part.kind)) continue;
+      if (part.kind == "FuncCall") add(name_of_routine(list(*part.body, "funcname")));
+    }
+    for (const Json& child : json) open.push_back(&child);
+  }
+  return found;
 }
 
 Result<Plan> bind_statement(Node statement, const BindInput& input) {
@@ -331,7 +410,16 @@ Result<Plan> bind_statement(Node statement, const BindInput& input) {
   return plan;
 }
 
+void add_facts(const StatementBinder& binder, Plan& plan) {
+  plan.reads = binder.reads;
+  plan.writes = binder.writes;
+  plan.calls_routines = binder.calls_routines;
+  plan.calls_volatile = binder.calls_volatile;
+  plan.calls_read_only = binder.calls_read_only;
+}
+
 Status finish_plan(StatementBinder& binder, Plan& plan) {
+  add_facts(binder, plan);
   for (std::size_t i = 0; i < binder.parameters.size(); ++i) {
     if (binder.parameters[i].id == TypeId::unknown) {
       return Status(ErrorCode::indeterminate_datatype,
@@ -339,6 +427,8 @@ Status finish_plan(StatementBinder& binder, Plan& plan) {
     }
   }
   plan.parameters = std::move(binder.parameters);
+  // The query of a new view is checked when the view is read, as its owner's.
+  if (plan.as<CreateViewPlan>() == nullptr) plan.rights = binder.rights;
   plan.catalog_version = binder.input.catalog_version;
   return {};
 }

@@ -16,8 +16,8 @@ namespace namdb::sql {
 
 std::vector<std::string> tables_named_by(Node statement, const procedure::ProcedureRegistry& procedures);
 
-// The procedure that the statement calls; empty: none.
-std::string routine_named_by(Node statement);
+// The procedures and functions that the statement calls, without functions that the server has.
+std::vector<std::string> routines_named_by(Node statement);
 
 Result<Plan> bind_statement(Node statement, const BindInput& input);
 

@@ -18,12 +18,20 @@ struct Named {
   std::size_t arguments;
 };
 
-constexpr std::array kAggregates = {
-    Named{"count", AggregateKind::count, 1},     Named{"sum", AggregateKind::sum, 1},
-    Named{"min", AggregateKind::minimum, 1},     Named{"max", AggregateKind::maximum, 1},
-    Named{"avg", AggregateKind::average, 1},     Named{"bool_and", AggregateKind::all_true, 1},
-    Named{"every", AggregateKind::all_true, 1},  Named{"bool_or", AggregateKind::any_true, 1},
-    Named{"array_agg", AggregateKind::array, 1}, Named{"string_agg", AggregateKind::joined_string, 2}};
+constexpr std::array kAggregates = {Named{"count", AggregateKind::count, 1},
+                                    Named{"sum", AggregateKind::sum, 1},
+                                    Named{"min", AggregateKind::minimum, 1},
+                                    Named{"max", AggregateKind::maximum, 1},
+                                    Named{"avg", AggregateKind::average, 1},
+                                    Named{"bool_and", AggregateKind::all_true, 1},
+                                    Named{"every", AggregateKind::all_true, 1},
+                                    Named{"bool_or", AggregateKind::any_true, 1},
+                                    Named{"array_agg", AggregateKind::array, 1},
+                                    Named{"string_agg", AggregateKind::joined_string, 2},
+                                    Named{"json_agg", AggregateKind::json_array, 1},
+                                    Named{"jsonb_agg", AggregateKind::json_array, 1},
+                                    Named{"json_object_agg", AggregateKind::json_object, 2},
+                                    Named{"jsonb_object_agg", AggregateKind::json_object, 2}};
 
 const Named* find_aggregate(std::string_view name) {
   const auto found = std::ranges::find(kAggregates, name, &Named::name);
@@ -61,7 +69,7 @@ std::optional<TypeId> result_type(AggregateKind kind, const Type& argument) {
     case AggregateKind::minimum:
     case AggregateKind::maximum:
       if (argument.id == TypeId::boolean || argument.is_catalog_object() ||
-          argument.type_class() == TypeClass::bytes)
+          argument.type_class() == TypeClass::bytes || argument.id == TypeId::jsonb)
         return std::nullopt;
       return argument.id == TypeId::varchar || argument.id == TypeId::name ? TypeId::text : argument.id;
     case AggregateKind::all_true:
@@ -78,8 +86,7 @@ std::optional<TypeId> result_type(AggregateKind kind, const Type& argument) {
 
 // Distinct values come in their order, and only the order of values counts.
 Status order_distinct(Aggregate& aggregate) {
-  const bool collects =
-      aggregate.kind == AggregateKind::array || aggregate.kind == AggregateKind::joined_string;
+  const bool collects = aggregate.collects();
   if (!collects) {
     // The order of the rows does not matter to the others.
     aggregate.order.clear();
@@ -153,6 +160,10 @@ Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Js
     }
     if (named.kind == AggregateKind::array && args[0]->type.is_array())
       return unsupported("an array of several dimensions");
+    if (named.kind == AggregateKind::json_array || named.kind == AggregateKind::json_object) {
+      NAMDB_SQL_CHECK(bind_json_aggregate(name, std::move(args), aggregate));
+      return add_aggregate(std::move(aggregate), body);
+    }
     NAMDB_SQL_CHECK(decide_unknown(args[0]));
     const std::optional<TypeId> type = result_type(named.kind, args[0]->type);
     const auto is_text = [](const Type& t) { return t.is_string() || t.id == TypeId::unknown; };
@@ -163,6 +174,36 @@ Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Js
     aggregate.argument = std::move(args[0]);
     if (args.size() > 1) aggregate.separator = std::move(args[1]);
   }
+  return add_aggregate(std::move(aggregate), body);
+}
+
+// The argument becomes the text of an element, or of a member.
+Status ExpressionBinder::bind_json_aggregate(std::string_view name, std::vector<ExprPtr> args,
+                                             Aggregate& aggregate) {
+  const bool is_object = args.size() == 2;
+  const bool is_jsonb = name.starts_with("jsonb");
+  aggregate.kind = is_object ? AggregateKind::json_object : AggregateKind::json_array;
+  aggregate.type = {is_jsonb ? TypeId::jsonb : TypeId::json};
+  // The elements of a jsonb are put together as they are; its members have to be sorted.
+  NAMDB_SQL_ASSIGN(ExprPtr value,
+                   json_of(std::move(args.back()), is_jsonb && !is_object ? "to_jsonb" : "to_json"));
+  if (is_object) {
+    NAMDB_SQL_CHECK(decide_unknown(args[0]));
+    NAMDB_SQL_CHECK(coerce(args[0], {TypeId::text}, Coercion::explicit_cast));
+    std::vector<ExprPtr> key;
+    key.push_back(std::move(args[0]));
+    NAMDB_SQL_ASSIGN(ExprPtr quoted, bind_function("to_json", std::move(key)));
+    NAMDB_SQL_CHECK(coerce(quoted, {TypeId::text}, Coercion::explicit_cast));
+    // NULL where the key is.
+    quoted =
+        joined(std::move(quoted), make_constant({TypeId::text}, Datum::of_text(is_jsonb ? ": " : " : ")));
+    value = joined(std::move(quoted), std::move(value));
+  }
+  aggregate.argument = std::move(value);
+  return {};
+}
+
+Result<ExprPtr> ExpressionBinder::add_aggregate(Aggregate aggregate, const Json& body) {
   aggregate.distinct = flag(body, "agg_distinct");
   NAMDB_SQL_CHECK(order_distinct(aggregate));
   // One that the statement has already is not calculated twice.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/sql/bind/bind_column.h"
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/bind/table_draft.h"
 #include "compute/sql/value/sequence_default.h"
@@ -20,6 +21,10 @@ struct Commands {
 std::string of_relation(const Commands& commands, std::string_view kind, std::string_view name) {
   return std::string(kind) + " \"" + std::string(name) + "\" of relation \"" + commands.draft.table().name +
          "\"";
+}
+
+bool cascades(const Json& command) {
+  return text(command, "behavior") == "DROP_CASCADE";
 }
 
 Status add_column(Commands& commands, const Json& command) {
@@ -45,7 +50,7 @@ Status drop_column(Commands& commands, const Json& command) {
         {"00000", of_relation(commands, "column", name) + " does not exist, skipping"});
     return {};
   }
-  return commands.draft.drop_column(name);
+  return commands.draft.drop_column(name, cascades(command));
 }
 
 Status set_column_default(Commands& commands, const Json& command) {
@@ -77,7 +82,7 @@ Status add_constraint(Commands& commands, const Json& command) {
 
 Status drop_constraint(Commands& commands, const Json& command) {
   const std::string_view name = text(command, "name");
-  NAMDB_SQL_ASSIGN(const bool dropped, commands.draft.drop_constraint(name));
+  NAMDB_SQL_ASSIGN(const bool dropped, commands.draft.drop_constraint(name, cascades(command)));
   if (dropped) return {};
   std::string missing = of_relation(commands, "constraint", name) + " does not exist";
   if (!flag(command, "missing_ok")) return Status(ErrorCode::undefined_object, std::move(missing));
@@ -97,10 +102,9 @@ Status drop_not_null(Commands& commands, const Json& command) {
   return commands.draft.drop_not_null(text(command, "name"));
 }
 
-// There are no constraints that are not valid.
 Status validate_constraint(Commands& commands, const Json& command) {
   const std::string_view name = text(command, "name");
-  if (commands.draft.has_constraint(name)) return {};
+  if (commands.draft.validate_constraint(name)) return {};
   return Status(ErrorCode::undefined_object, of_relation(commands, "constraint", name) + " does not exist");
 }
 
@@ -133,7 +137,6 @@ Status run_command(Commands& commands, const Json& command) {
   const std::string_view kind = text(command, "subtype");
   for (const Command& known : kCommands) {
     if (known.kind != kind) continue;
-    // RESTRICT and CASCADE are one: nothing outside of the table depends on it.
     NAMDB_SQL_CHECK(only(command, "ALTER TABLE", {"subtype", "name", "def", "behavior", "missing_ok"}));
     return known.run(commands, command);
   }
@@ -144,6 +147,8 @@ Status run_command(Commands& commands, const Json& command) {
 
 Result<Plan> bind_alter_table(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "ALTER TABLE", {"relation", "cmds", "objtype", "missing_ok"}));
+  NAMDB_SQL_ASSIGN(std::optional<Plan> owner, bind_relation_owner(binder, body));
+  if (owner) return *std::move(owner);
   if (text(body, "objtype") != "OBJECT_TABLE") return unsupported("ALTER of this kind of relation");
   Plan plan;
   plan.tag = "ALTER TABLE";
@@ -160,7 +165,11 @@ Result<Plan> bind_alter_table(StatementBinder& binder, const Json& body) {
   std::vector<AlterTablePlan::Notice> notices;
   Commands commands{binder, draft, notices};
   for (const Json& item : list(body, "cmds")) NAMDB_SQL_CHECK(run_command(commands, *node(item).body));
+  const std::vector<std::string> cascaded = draft.cascaded();
   NAMDB_SQL_ASSIGN(AlterTablePlan alter, std::move(draft).finish());
+  if (cascaded.size() == 1) notices.push_back({"00000", "drop cascades to " + cascaded.front()});
+  if (cascaded.size() > 1)
+    notices.push_back({"00000", "drop cascades to " + std::to_string(cascaded.size()) + " other objects"});
   alter.notices = std::move(notices);
   plan.body = std::move(alter);
   return plan;

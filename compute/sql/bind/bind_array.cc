@@ -4,6 +4,7 @@
 
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/expression/function_tables.h"
 
 namespace namdb::sql {
 
@@ -17,7 +18,7 @@ Result<ExprPtr> ExpressionBinder::bind_array(const Json& body, Type wanted) {
   }
   if (wanted.is_array()) {
     for (ExprPtr& element : array->args)
-      NAMDB_SQL_CHECK(coerce(element, {element_type(wanted.id)}, Coercion::explicit_cast));
+      NAMDB_SQL_CHECK(coerce(element, {element_type(wanted.id), wanted.modifier}, Coercion::explicit_cast));
     return array;
   }
   if (array->args.empty()) {
@@ -31,16 +32,44 @@ Result<ExprPtr> ExpressionBinder::bind_array(const Json& body, Type wanted) {
   return array;
 }
 
+Result<ExprPtr> ExpressionBinder::bind_json_subscripts(ExprPtr value, const Json& steps) {
+  for (const Json& step : steps) {
+    if (node(step).kind != "A_Indices") return unsupported("a field of a value");
+    const Json& indices = *node(step).body;
+    if (flag(indices, "is_slice")) {
+      return Status(ErrorCode::datatype_mismatch, "jsonb subscript does not support slices");
+    }
+    NAMDB_SQL_ASSIGN(ExprPtr index, bind(*find(indices, "uidx")));
+    if (index->type.is_integer()) NAMDB_SQL_CHECK(coerce(index, {TypeId::int4}, Coercion::assignment));
+    NAMDB_SQL_ASSIGN(value, bind_table_operator("->", std::move(value), std::move(index)));
+  }
+  return value;
+}
+
 Result<ExprPtr> ExpressionBinder::bind_subscript(const Json& body) {
   const Json& steps = list(body, "indirection");
+  NAMDB_SQL_ASSIGN(ExprPtr array, bind(*find(body, "arg")));
+  if (array->type.id == TypeId::jsonb) return bind_json_subscripts(std::move(array), steps);
   if (steps.size() != 1 || node(steps[0]).kind != "A_Indices") return unsupported("a field of a value");
   const Json& indices = *node(steps[0]).body;
-  if (flag(indices, "is_slice")) return unsupported("a slice of an array");
-  NAMDB_SQL_ASSIGN(ExprPtr array, bind(*find(body, "arg")));
   if (!array->type.is_array()) {
     return Status(ErrorCode::datatype_mismatch, "cannot subscript type " +
                                                     std::string(type_name(array->type.id)) +
                                                     " because it does not support subscripting");
+  }
+  if (flag(indices, "is_slice")) {
+    // A bound that is missing is that of the array.
+    const auto bound = [&](const char* name, std::int32_t missing) -> Result<ExprPtr> {
+      if (find(indices, name) == nullptr) return make_constant({TypeId::int4}, Datum::of_integer(missing));
+      NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(indices, name)));
+      NAMDB_SQL_CHECK(coerce(value, {TypeId::int4}, Coercion::assignment));
+      return value;
+    };
+    std::vector<ExprPtr> args(3);
+    args[0] = std::move(array);
+    NAMDB_SQL_ASSIGN(args[1], bound("lidx", INT32_MIN));
+    NAMDB_SQL_ASSIGN(args[2], bound("uidx", INT32_MAX));
+    return bind_function(kSliceFunction, std::move(args));
   }
   NAMDB_SQL_ASSIGN(ExprPtr index, bind(*find(indices, "uidx")));
   NAMDB_SQL_CHECK(coerce(index, {TypeId::int4}, Coercion::assignment));

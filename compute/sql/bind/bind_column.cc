@@ -1,5 +1,6 @@
 #include "compute/sql/bind/bind_column.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -14,6 +15,36 @@
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
+namespace {
+
+constexpr unsigned kMaxWord_digits = 18;
+
+struct ArrayColumn {
+  TypeId id;
+  layout::ColumnType type;
+};
+constexpr std::array kArrayColumns = {
+    ArrayColumn{TypeId::boolean_array, layout::ColumnType::boolean_array},
+    ArrayColumn{TypeId::int2_array, layout::ColumnType::smallint_array},
+    ArrayColumn{TypeId::int4_array, layout::ColumnType::integer_array},
+    ArrayColumn{TypeId::int8_array, layout::ColumnType::bigint_array},
+    ArrayColumn{TypeId::float4_array, layout::ColumnType::real_array},
+    ArrayColumn{TypeId::float8_array, layout::ColumnType::double_precision_array},
+    ArrayColumn{TypeId::numeric_array, layout::ColumnType::numeric_array},
+    ArrayColumn{TypeId::text_array, layout::ColumnType::text_array},
+    ArrayColumn{TypeId::varchar_array, layout::ColumnType::varchar_array},
+    ArrayColumn{TypeId::timestamp_array, layout::ColumnType::timestamp_array},
+    ArrayColumn{TypeId::timestamptz_array, layout::ColumnType::timestamp_with_time_zone_array},
+    ArrayColumn{TypeId::date_array, layout::ColumnType::date_array},
+    ArrayColumn{TypeId::time_array, layout::ColumnType::time_array},
+    ArrayColumn{TypeId::interval_array, layout::ColumnType::interval_array},
+    ArrayColumn{TypeId::uuid_array, layout::ColumnType::uuid_array},
+    ArrayColumn{TypeId::bytea_array, layout::ColumnType::bytea_array},
+    ArrayColumn{TypeId::json_array, layout::ColumnType::json_array},
+    ArrayColumn{TypeId::jsonb_array, layout::ColumnType::jsonb_array},
+};
+
+}  // namespace
 
 Status set_column_type(layout::Column& column, const Type& type) {
   switch (type.id) {
@@ -56,6 +87,13 @@ Status set_column_type(layout::Column& column, const Type& type) {
     case TypeId::json:
       column.type = layout::ColumnType::json;
       return {};
+    case TypeId::jsonb:
+      column.type = layout::ColumnType::jsonb;
+      return {};
+    case TypeId::interval:
+      column.type = layout::ColumnType::interval;
+      column.length_bytes = type.modifier < 0 ? 0 : static_cast<std::uint32_t>(type.modifier);
+      return {};
     case TypeId::text:
     case TypeId::name:
       column.type = layout::ColumnType::text;
@@ -66,18 +104,31 @@ Status set_column_type(layout::Column& column, const Type& type) {
       column.length_bytes = type.length_characters().value_or(0);
       return {};
     case TypeId::numeric:
-      if (!type.numeric_precision()) {
-        return Status(ErrorCode::feature_not_supported, "numeric without a precision is not supported",
-                      "declare column \"" + column.name + "\" as numeric(precision, scale)");
-      }
-      if (*type.numeric_precision() > 18) return unsupported("a numeric column of more than 18 digits");
-      column.type = layout::ColumnType::numeric;
-      column.precision = static_cast<std::uint8_t>(*type.numeric_precision());
-      column.scale = static_cast<std::uint8_t>(*type.numeric_scale());
+      // Up to 18 digits fit a word.
+      column.type = type.numeric_precision().value_or(kMaxWord_digits + 1) <= kMaxWord_digits
+                        ? layout::ColumnType::numeric
+                        : layout::ColumnType::decimal;
+      column.precision = static_cast<std::uint8_t>(type.numeric_precision().value_or(0));
+      column.scale = static_cast<std::uint8_t>(type.numeric_scale().value_or(0));
       return {};
     default:
+      if (type.is_array() && type.modifier != -1)
+        return unsupported("a column that is an array of elements with a length or a precision");
+      for (const ArrayColumn& array : kArrayColumns) {
+        if (array.id != type.id) continue;
+        column.type = array.type;
+        return {};
+      }
       return unsupported("a column of type " + std::string(type_name(type.id)));
   }
+}
+
+Status check_index_column(const layout::Column& column, bool hash) {
+  if (column.is_array() || column.type == layout::ColumnType::jsonb || (hash && !column.can_be_key())) {
+    return unsupported((hash ? "a hash index on a column of type " : "an index on a column of type ") +
+                       std::string(layout::column_type_name(column.type)));
+  }
+  return {};
 }
 
 namespace {

@@ -8,6 +8,8 @@ namespace namdb::sql {
 
 // Error feature_not_supported: columns cannot have that type.
 Status set_column_type(layout::Column& column, const Type& type);
+// feature_not_supported: an index, or a hash index, cannot have the column.
+Status check_index_column(const layout::Column& column, bool hash);
 // The column has its type. Errors of the expression; feature_not_supported: it is no constant, nor one of the
 // few calls that a default may be.
 Status set_default(StatementBinder& binder, layout::Column& column, const Json& value);

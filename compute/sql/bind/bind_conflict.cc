@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 
@@ -74,7 +75,9 @@ Status bind_conflict(StatementBinder& binder, const Json& clause, const storage:
   source.table = table;
   source.name = name;
   const std::span<const storage::IndexRef> indexes = indexes_of(binder.input, source);
+  if (conflict->updates) require(binder, table, storage::kUpdatePrivilege);
   if (const Json* infer = find(clause, "infer")) {
+    require(binder, table, storage::kSelectPrivilege);
     NAMDB_SQL_CHECK(bind_constraints(*table, indexes, *infer, binder.input.place, *conflict));
   } else if (conflict->updates) {
     return Status(ErrorCode::syntax_error,

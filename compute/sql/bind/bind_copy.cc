@@ -162,6 +162,15 @@ Result<Plan> bind_copy(StatementBinder& binder, const Json& body) {
                   "COPY ... FROM STDIN and TO STDOUT, and psql's \\copy, use files of the client");
   }
   if (find(body, "whereClause") != nullptr) return unsupported("COPY FROM ... WHERE");
+  if (const Json* const relation = find(body, "relation")) {
+    const std::string_view name = text(*relation, "relname");
+    const bool is_view = binder.input.views.contains(name) && !binder.input.tables.contains(name);
+    if (is_view)
+      return Status(
+          ErrorCode::wrong_object_type,
+          "cannot copy " + std::string(is_from ? "to" : "from") + " view \"" + std::string(name) + "\"",
+          is_from ? "" : "Try the COPY (SELECT ...) TO variant.");
+  }
   NAMDB_SQL_ASSIGN(CopyOptions options, bind_options(list(body, "options"), is_from));
   Plan plan;
   plan.tag = "COPY";

@@ -49,7 +49,7 @@ Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
                     "PRIMARY KEY constraint on table \"" + table + "\" lacks column \"" + column->name +
                         "\" which is part of the partition key.");
     }
-    if (column->type == layout::ColumnType::numeric || column->is_real()) {
+    if (column->type == layout::ColumnType::numeric || column->is_real() || !column->can_be_key()) {
       return unsupported("PARTITION BY HASH of a column of type " +
                          std::string(layout::column_type_name(column->type)));
     }
@@ -193,6 +193,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
     if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
   }
   NAMDB_SQL_ASSIGN(create.table.checks, bind_checks(binder, definition));
+  NAMDB_SQL_ASSIGN(create.table.foreign_keys, bind_foreign_keys(binder, definition, {}));
   NAMDB_SQL_ASSIGN(create.sequences, constraint_columns(definition, definition.sequences, "the sequences"));
   NAMDB_SQL_ASSIGN(create.table.schema, layout::Schema::create(std::move(definition.columns), std::move(key),
                                                                std::move(partition)));

@@ -27,7 +27,8 @@ Status set_key(Definition& definition, std::vector<std::string> key, std::string
 }
 
 Status unsupported_constraint(std::string_view kind) {
-  const std::string_view name = kind == "CONSTR_FOREIGN"     ? "a foreign key (REFERENCES)"
+  const bool is_deferred = kind == "CONSTR_ATTR_DEFERRABLE" || kind == "CONSTR_ATTR_DEFERRED";
+  const std::string_view name = is_deferred                  ? "DEFERRABLE"
                                 : kind == "CONSTR_GENERATED" ? "GENERATED ALWAYS AS"
                                 : kind == "CONSTR_EXCLUSION" ? "EXCLUDE"
                                                              : "this constraint";
@@ -126,6 +127,10 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, Definit
       definition.unique.push_back({std::string(text(constraint, "conname")), {column.name}});
     } else if (kind == "CONSTR_CHECK") {
       NAMDB_SQL_CHECK(add_check(constraint, column.name, definition));
+    } else if (kind == "CONSTR_FOREIGN") {
+      NAMDB_SQL_CHECK(add_foreign_key(constraint, column.name, definition));
+    } else if (kind == "CONSTR_ATTR_NOT_DEFERRABLE" || kind == "CONSTR_ATTR_IMMEDIATE") {
+      // That is what every constraint is.
     } else if (kind == "CONSTR_IDENTITY") {
       if (!list(constraint, "options").empty()) return unsupported("an option of GENERATED AS IDENTITY");
       if (std::exchange(is_identity, true)) {
@@ -187,6 +192,8 @@ Status add_unique(const Definition& definition, const std::vector<std::uint32_t>
   for (const Definition::Unique& unique : definition.unique) {
     NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> columns,
                      constraint_columns(definition, unique.columns, "unique constraint"));
+    for (const std::uint32_t column : columns)
+      NAMDB_SQL_CHECK(check_index_column(definition.columns[column], false));
     const bool repeated = columns == key || std::ranges::any_of(table.unique, [&](const auto& other) {
                             return other.columns == columns;
                           });
@@ -207,6 +214,7 @@ Status add_unique(const Definition& definition, const std::vector<std::uint32_t>
 Status bind_table_constraint(const Json& body, Definition& definition) {
   const std::string_view kind = text(body, "contype");
   if (kind == "CONSTR_CHECK") return add_check(body, {}, definition);
+  if (kind == "CONSTR_FOREIGN") return add_foreign_key(body, {}, definition);
   const bool unique = kind == "CONSTR_UNIQUE";
   if (kind != "CONSTR_PRIMARY" && !unique) return unsupported_constraint(kind);
   NAMDB_SQL_CHECK(only(body, unique ? "UNIQUE" : "PRIMARY KEY", {"contype", "conname", "keys"}));

@@ -25,6 +25,12 @@ struct Definition {
     const Json* condition = nullptr;
   };
 
+  // A FOREIGN KEY that is new.
+  struct NewForeignKey {
+    std::vector<std::string> columns;
+    const Json* constraint = nullptr;
+  };
+
   std::string table;  // its name
   std::vector<layout::Column> columns;
   std::vector<std::string> sequences;  // columns that get one
@@ -34,6 +40,8 @@ struct Definition {
   std::vector<Unique> unique;
   std::vector<Check> new_checks;
   std::vector<storage::TableCheck> checks;  // that are there
+  std::vector<NewForeignKey> new_foreign_keys;
+  std::vector<storage::ForeignKey> foreign_keys;  // that are there
 
   layout::Column* find(std::string_view name);
 };
@@ -55,5 +63,13 @@ Status add_unique(const Definition& definition, const std::vector<std::uint32_t>
                   txn::TableDefinition& table);
 // All checks of the definition, with names: the new ones are bound, and written as the catalog keeps them.
 Result<std::vector<storage::TableCheck>> bind_checks(StatementBinder& binder, const Definition& definition);
+
+// Adds a FOREIGN KEY to the definition. `column`: of whose definition it is a part; empty: it is the table's.
+Status add_foreign_key(const Json& constraint, std::string_view column, Definition& definition);
+// All foreign keys of the definition, with names: the new ones are bound. `unique_keys`: columns of the
+// table's unique keys beside those of the definition.
+Result<std::vector<storage::ForeignKey>> bind_foreign_keys(
+    StatementBinder& binder, const Definition& definition,
+    const std::vector<std::vector<std::string>>& unique_keys);
 
 }  // namespace namdb::sql

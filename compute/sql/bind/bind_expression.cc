@@ -263,11 +263,9 @@ Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
       return make_constant(type, value);
     }
   }
-  if (type.id == TypeId::interval && !list(type_name, "typmods").empty()) {
-    const Json* const literal = inner.kind == "A_Const" ? find(*inner.body, "sval") : nullptr;
-    if (literal == nullptr) return unsupported("a cast to an interval of some fields");
-    const Node fields = node(list(type_name, "typmods")[0]);
-    return bind_interval(text(*literal, "sval"), integer(*find(*fields.body, "ival"), "ival"));
+  if (type.id == TypeId::interval && type.modifier != -1 && inner.kind == "A_Const") {
+    if (const Json* const literal = find(*inner.body, "sval"))
+      return bind_interval(text(*literal, "sval"), type);
   }
   if (inner.kind == "A_ArrayExpr" && type.is_array()) return bind_array(*inner.body, type);
   NAMDB_SQL_ASSIGN(ExprPtr argument, bind(*find(body, "arg")));
@@ -275,28 +273,22 @@ Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
   return argument;
 }
 
-Result<ExprPtr> ExpressionBinder::bind_interval(std::string_view literal, std::int64_t fields) {
-  // PostgreSQL's bits of the fields, from the smallest on.
-  struct Field {
-    std::int64_t bit;
-    std::string_view unit;
-    std::int64_t unit_us;
-  };
-  constexpr std::array kFields = {Field{1 << 12, "second", 1},      Field{1 << 11, "minute", kMinute_us},
-                                  Field{1 << 10, "hour", kHour_us}, Field{1 << 3, "day", 0},
-                                  Field{1 << 1, "month", 0},        Field{1 << 2, "year", 0}};
-  const auto least =
-      std::ranges::find_if(kFields, [fields](const Field& f) { return (fields & f.bit) != 0; });
-  const bool all = least == kFields.end() || (fields & 0x7fff) == 0x7fff;
-  NAMDB_SQL_ASSIGN(Interval interval, parse_interval(literal, all ? "second" : least->unit));
-  if (!all) {
-    // Smaller fields are dropped.
-    if (least->unit_us > 1) interval.time_us -= interval.time_us % least->unit_us;
-    if (least->unit_us == 0) interval.time_us = 0;
-    if (least->unit == "month" || least->unit == "year") interval.days = 0;
-    if (least->unit == "year") interval.months -= interval.months % 12;
+Result<ExprPtr> ExpressionBinder::bind_interval(std::string_view literal, const Type& type) {
+  NAMDB_SQL_ASSIGN(const Interval interval, parse_interval(literal, type.modifier >> 16 & kAllFields));
+  return make_constant(type, Datum::of_interval(restricted(interval, type.modifier)));
+}
+
+Result<ExprPtr> ExpressionBinder::read_literal(const std::string& text, const Type& type) const {
+  // The fields of an interval tell what its numbers mean.
+  if (type.id == TypeId::interval && type.modifier != -1) {
+    NAMDB_SQL_ASSIGN(ExprPtr interval, bind_interval(text, type));
+    interval->type = {TypeId::interval};
+    return interval;
   }
-  return make_constant({TypeId::interval}, Datum::of_interval(interval));
+  Datum value;
+  Arena arena;
+  NAMDB_SQL_CHECK(parse_text(text, type.id, time_of(facts_), arena, value));
+  return make_constant({type.id}, value);
 }
 
 Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
@@ -311,15 +303,12 @@ Status ExpressionBinder::coerce(ExprPtr& expr, Type target, Coercion coercion) {
       expr->type = declared;
     } else if (expr->kind == ExprKind::constant) {
       if (!expr->value.null) {
-        Datum value;
-        Arena arena;
-        if (Status status = parse_text(expr->storage, target.id, time_of(facts_), arena, value);
-            !status.ok()) {
+        Result<ExprPtr> constant = read_literal(*expr->storage, target);
+        if (!constant.ok()) {
           note_literal(*expr);
-          return status;
+          return constant.status();
         }
-        ExprPtr constant = make_constant({target.id}, value);
-        expr = std::move(constant);
+        expr = std::move(*constant);
       } else {
         expr->type = wanted;
       }

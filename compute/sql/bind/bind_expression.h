@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +59,7 @@ ExprPtr scope_column(const Scope& scope, std::uint32_t column);
 ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown);
 
 class ExpressionBinder;
+struct RoutineSignature;
 struct StatementBinder;
 
 // The rows around a subquery, whose columns it may read. They become arguments of the subquery's expression.
@@ -78,6 +80,8 @@ class ExpressionBinder {
 
   // Allows subqueries. `outer`: the rows around the query whose expressions these are; null: none.
   void set_query(StatementBinder* statement, OuterRows* outer);
+  // Allows calls of functions that are written in SQL, as set_query() does, too.
+  void set_routines(StatementBinder* statement) { routines_ = statement; }
   // Allows the names of variables, which are parameters; null: there are none.
   void set_variables(const VariableScope* variables) { variables_ = variables; }
   OuterRows* outer() const { return outer_; }
@@ -114,6 +118,10 @@ class ExpressionBinder {
   // A subquery that gives a row of so many columns: the value of its first column. That of another one is the
   // same expression with that `index` and type.
   Result<ExprPtr> bind_row_subquery(const Json& body, std::size_t& columns);
+  // The function that is written in SQL, or procedure, that a FuncCall means; null: none.
+  std::shared_ptr<const RoutineSignature> routine_called(const Json& call) const;
+  // A call of it. One that gives rows stands in FROM only.
+  Result<ExprPtr> bind_routine(const Json& call, const std::shared_ptr<const RoutineSignature>& signature);
   // A call of a function with these arguments.
   Result<ExprPtr> bind_function(std::string_view name, std::vector<ExprPtr> args);
 
@@ -136,8 +144,8 @@ class ExpressionBinder {
   Result<ExprPtr> bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_arithmetic(char op, std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_compare(char op, std::string_view name, ExprPtr left, ExprPtr right);
-  // With dates, times or intervals. `right` is null of an operator with one operand.
-  Result<ExprPtr> bind_time_operator(std::string_view name, ExprPtr left, ExprPtr right);
+  // With dates, times, intervals, arrays or JSON. `right` is null of an operator with one operand.
+  Result<ExprPtr> bind_table_operator(std::string_view name, ExprPtr left, ExprPtr right);
   // The arguments become those of the function, whose overload has been chosen.
   Result<ExprPtr> make_call(const Function& function, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_unary(std::string_view name, const Json& operand);
@@ -155,16 +163,33 @@ class ExpressionBinder {
   Result<ExprPtr> bind_variadic(ExprKind kind, std::string_view name, const Json& args);
   Result<ExprPtr> bind_cast(const Json& body);
   // INTERVAL '5' DAY: the literal counts the last of the fields that the type names.
-  Result<ExprPtr> bind_interval(std::string_view literal, std::int64_t fields);
+  static Result<ExprPtr> bind_interval(std::string_view literal, const Type& type);
+  // A literal as a value of the type, whose modifier is not applied to other types than intervals.
+  Result<ExprPtr> read_literal(const std::string& text, const Type& type) const;
+  // make_interval(days => 10): any of its arguments.
+  Result<ExprPtr> bind_make_interval(const Json& args);
   // `wanted`: the array that it is cast to; without an identity: none.
   Result<ExprPtr> bind_array(const Json& body, Type wanted);
   Result<ExprPtr> bind_subscript(const Json& body);
+  // value['a'][0] is value -> 'a' -> 0.
+  Result<ExprPtr> bind_json_subscripts(ExprPtr value, const Json& steps);
   Result<ExprPtr> bind_collate(const Json& body);
   Result<ExprPtr> bind_call(const Json& body);
+  Result<ExprPtr> no_function_of_schema(const Json& body);
+  Result<ExprPtr> bind_routine_value(const Json& body,
+                                     const std::shared_ptr<const RoutineSignature>& signature);
   Result<ExprPtr> bind_aggregate(std::string_view name, const Json& body);
+  Status bind_json_aggregate(std::string_view name, std::vector<ExprPtr> args, Aggregate& aggregate);
+  // One that the statement has already is not calculated twice.
+  Result<ExprPtr> add_aggregate(Aggregate aggregate, const Json& body);
   Status bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args, std::vector<OrderItem>& order);
   Result<ExprPtr> bind_concat(std::vector<ExprPtr> args);
-  Result<ExprPtr> bind_json_object(std::vector<ExprPtr> args);
+  Result<ExprPtr> bind_json_object(std::string_view name, std::vector<ExprPtr> args);
+  Result<ExprPtr> bind_json_array(std::vector<ExprPtr> args, TypeId type);
+  // The text of the JSON of a value, as to_json() or to_jsonb() give it; of NULL null.
+  Result<ExprPtr> json_of(ExprPtr value, std::string_view function = "to_json");
+  // The path of jsonb_extract_path(value, 'a', 'b') and its like.
+  Status gather_path(std::vector<ExprPtr>& args);
   Result<ExprPtr> text_or(ExprPtr value, std::string_view replacement);
   static ExprPtr joined(ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_value_function(const Json& body);
@@ -186,6 +211,7 @@ class ExpressionBinder {
   Scope scope_;
   std::map<const Json*, std::uint32_t> set_calls_;
   StatementBinder* statement_ = nullptr;
+  StatementBinder* routines_ = nullptr;
   const VariableScope* variables_ = nullptr;
   OuterRows* outer_ = nullptr;
   std::vector<Aggregate>* aggregates_ = nullptr;
@@ -198,6 +224,10 @@ Status no_such_function(std::string_view name, std::span<const ExprPtr> args);
 // The clause that the message names where an aggregate stands in another one.
 inline constexpr std::string_view kNestedAggregate = "an aggregate function";
 bool is_aggregate(std::string_view name);
+// Of functions that are not written in SQL.
+bool is_builtin_function(std::string_view name);
+// The names that a call of such a function may have: "f", or "public.f"; empty: it is of another schema.
+std::string_view name_of_routine(const Json& name);
 // A name that may be preceded by pg_catalog; empty: it is of another schema.
 std::string_view name_in_catalog(const Json& name);
 // The type of a literal that is compared with a value of another one: varchar and the objects of the catalog

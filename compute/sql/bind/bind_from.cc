@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_set_function.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
@@ -23,6 +24,7 @@ class FromBinder {
   Status bind(const Json& items) {
     for (const Json& item : items) {
       NAMDB_SQL_ASSIGN(Part part, bind_item(item));
+      use_filters(part);
       add_part(whole_, std::move(part));
     }
     return {};
@@ -34,6 +36,7 @@ class FromBinder {
     if (source.table == nullptr)
       return Status(ErrorCode::insufficient_privilege, "table " + source.name + " can only be read");
     NAMDB_SQL_CHECK(check_changeable(source.table->name));
+    binder_.writes.push_back(source.table->id);
     source.to_change = true;
     changed.table = source.table;
     changed.name = source.name;
@@ -47,7 +50,7 @@ class FromBinder {
   // The functions of the select list that give several rows: a table that has no name.
   Status bind_set_calls(const Json& targets) {
     std::vector<const Json*> calls;
-    find_set_calls(targets, calls);
+    find_set_calls(expressions_, targets, calls);
     if (calls.empty()) return {};
     expressions_.set_scope(scope());
     expressions_.set_aggregates(nullptr, "functions that give several rows");
@@ -55,10 +58,10 @@ class FromBinder {
     source.function = std::make_unique<SetFunction>();
     std::vector<std::pair<const Json*, std::size_t>> columns;
     for (const Json* call : calls) {
-      columns.emplace_back(node(*call).body, source.function->calls.size());
+      columns.emplace_back(node(*call).body, source.function->columns.size());
       NAMDB_SQL_CHECK(bind_set_call(expressions_, *call, *source.function));
-      if (source.function->calls.size() > columns.back().second + 1)
-        return unsupported("unnest of several arrays in a select list");
+      if (source.function->columns.size() > columns.back().second + 1)
+        return unsupported("a function of several columns in a select list");
     }
     NAMDB_SQL_ASSIGN(Part part, add_table(targets, std::move(source), {}));
     const std::uint32_t first = tables_.back().first_column;
@@ -78,11 +81,18 @@ class FromBinder {
   struct Part {
     std::vector<std::size_t> tables;
     std::vector<Scope::Shown> shown;
+    std::vector<ExprPtr> filters;  // of plain views
   };
 
   static void add_part(Part& whole, Part part) {
     whole.tables.insert(whole.tables.end(), part.tables.begin(), part.tables.end());
     std::ranges::move(part.shown, std::back_inserter(whole.shown));
+    std::ranges::move(part.filters, std::back_inserter(whole.filters));
+  }
+
+  // Rows of the part are left out before they are joined.
+  void use_filters(Part& part) {
+    std::ranges::move(std::exchange(part.filters, {}), std::back_inserter(conditions_));
   }
 
   Scope scope_of_part(const Part& part) const {
@@ -105,7 +115,19 @@ class FromBinder {
   Result<Part> bind_relation(const Json& range_var) {
     if (const CommonTable* const named = find_common_table(range_var))
       return bind_common_table(range_var, *named);
+    if (const View* const view = find_view(range_var)) {
+      NAMDB_SQL_ASSIGN(ViewQuery query, bind_view_query(binder_, *view));
+      relation_ = &range_var;
+      const Json* const alias = sql::find(range_var, "alias");
+      if (query.is_plain && (alias == nullptr || list(*alias, "colnames").empty()))
+        return add_plain_view(range_var, *view, std::move(query.bound));
+      CommonTable named;
+      named.name = view->name;
+      return add_derived(range_var, std::move(query.bound), named);
+    }
     NAMDB_SQL_ASSIGN(Source source, bind_relation_source(binder_, range_var));
+    require_read(binder_, source);
+    relation_ = &range_var;
     return add_table(range_var, std::move(source), {});
   }
 
@@ -130,11 +152,34 @@ class FromBinder {
     NAMDB_SQL_ASSIGN(SetFunction function, bind_range_function(expressions_, body));
     Source source;
     source.name = function.columns.front().name;
-    // An alias without columns names the one column, too.
-    if (const Json* alias = find(body, "alias"); alias != nullptr && function.calls.size() == 1)
+    // An alias without columns names the one column, too, unless the function itself names it.
+    const SetFunction::Call& call = function.calls.front();
+    const RoutineCall* const routine = call.args.front()->routine.get();
+    const bool is_named = call.kind == SetFunction::Kind::json_elements ||
+                          (routine != nullptr && routine->signature->has_outputs());
+    if (const Json* alias = find(body, "alias"); alias != nullptr && function.calls.size() == 1 && !is_named)
       function.columns.front().name = text(*alias, "aliasname");
     source.function = std::make_unique<SetFunction>(std::move(function));
     return add_table(body, std::move(source), {});
+  }
+
+  const View* find_view(const Json& range_var) const {
+    const std::string_view schema = text(range_var, "schemaname");
+    const std::string_view name = text(range_var, "relname");
+    if ((!schema.empty() && schema != "public") || binder_.input.tables.contains(name)) return nullptr;
+    const auto found = binder_.input.views.find(name);
+    return found == binder_.input.views.end() ? nullptr : found->second.get();
+  }
+
+  // In the query of a view, `*` gives the columns that there were when it was created.
+  void hide_later_columns(const Json& body, std::vector<Scope::Column>& columns) const {
+    if (binder_.view == nullptr || relation_ != &body) return;
+    const auto relation = binder_.view->relations.find(text(body, "relname"));
+    if (relation == binder_.view->relations.end()) return;
+    for (Scope::Column& column : columns) {
+      const std::vector<std::string>& known = relation->second.columns;
+      column.hidden = column.hidden || std::ranges::find(known, column.name) == known.end();
+    }
   }
 
   const CommonTable* find_common_table(const Json& range_var) const {
@@ -166,14 +211,20 @@ class FromBinder {
 
   // A subquery may run once for several rounds.
   Result<Part> bind_working_table(const Json& range_var, const CommonTable& named) {
-    if (named.outer != expressions_.outer()) {
+    if (named.is_kept && !named.has_rows) {
+      return located(binder_.input.place, range_var,
+                     Status(ErrorCode::feature_not_supported,
+                            "WITH query \"" + named.name + "\" does not have a RETURNING clause"));
+    }
+    if (!named.is_kept && named.outer != expressions_.outer()) {
       return Status(ErrorCode::invalid_recursion,
                     "recursive reference to query \"" + named.name + "\" must not appear within a subquery");
     }
     Source source;
     source.working = named.working;
     source.name = named.name;
-    return add_table(range_var, std::move(source), {});
+    return add_table(range_var, std::move(source),
+                     named.is_kept ? named.columns : std::vector<std::string>());
   }
 
   // `named`: of WITH.
@@ -187,7 +238,25 @@ class FromBinder {
     return add_table(body, std::move(source), named.columns);
   }
 
-  // `names`: of its first columns, unless the alias has some.
+  // The table that the view reads, with the view's columns, and its condition as one of the statement's.
+  Result<Part> add_plain_view(const Json& body, const View& view, BoundQuery query) {
+    SelectPlan& select = *query.select;
+    Source source;
+    source.table = select.source.table;
+    source.name = view.name;
+    std::vector<std::string> names_of_columns(source.table->schema.columns().size());
+    for (std::size_t i = 0; i < select.targets.size(); ++i)
+      names_of_columns[select.targets[i]->index] = view.columns[i].name;
+    NAMDB_SQL_ASSIGN(Part part, add_table(body, std::move(source), std::move(names_of_columns)));
+    if (select.source.filter == nullptr) return part;
+    std::vector<std::uint32_t> places(select.source.table->schema.columns().size());
+    for (std::uint32_t i = 0; i < places.size(); ++i) places[i] = tables_.back().first_column + i;
+    renumber_columns(*select.source.filter, places);
+    part.filters = take_conjuncts(std::move(select.source.filter));
+    return part;
+  }
+
+  // `names`: of its first columns, unless the alias has some; a column whose name becomes empty is hidden.
   Result<Part> add_table(const Json& body, Source source, std::vector<std::string> names_of_columns) {
     if (tables_.size() >= kMaxTables) {
       return Status(ErrorCode::limit_exceeded,
@@ -213,7 +282,14 @@ class FromBinder {
                         " columns available but " + std::to_string(names_of_columns.size()) +
                         " columns specified");
     }
-    for (std::size_t i = 0; i < names_of_columns.size(); ++i) own[i].name = names_of_columns[i];
+    const bool renames_first =
+        sql::find(body, "alias") != nullptr && !list(*sql::find(body, "alias"), "colnames").empty();
+    if (renames_first) hide_later_columns(body, own);
+    for (std::size_t i = 0; i < names_of_columns.size(); ++i) {
+      own[i].name = names_of_columns[i];
+      own[i].hidden = own[i].hidden || own[i].name.empty();
+    }
+    if (!renames_first) hide_later_columns(body, own);
     all_.add(table.source.name, table_name_of(table.source), own);
     table.first_column = all_.relations.back().first_column;
     table.columns = all_.relations.back().columns;
@@ -242,6 +318,10 @@ class FromBinder {
     }
     const std::size_t nullable_table = nullable.tables.front();
     std::vector<ExprPtr> conditions;
+    Part& other = type == "JOIN_RIGHT" ? right : left;
+    if (outer) conditions = std::exchange(type == "JOIN_RIGHT" ? left.filters : right.filters, {});
+    use_filters(other);
+    if (!outer) use_filters(right);
     std::vector<std::string> merged;
     for (const Json& name : list(join, "usingClause")) merged.emplace_back(text(*node(name).body, "sval"));
     if (flag(join, "isNatural")) merged = common_names(left, right);
@@ -328,6 +408,7 @@ class FromBinder {
   std::vector<JoinTable> tables_;
   Scope all_;  // of the tables, in their order
   std::vector<ExprPtr> conditions_;
+  const Json* relation_ = nullptr;  // the last name in FROM that is a table's or a view's
   Part whole_;
   std::size_t depth_ = 0;
 };
@@ -368,7 +449,9 @@ Status bind_from(StatementBinder& binder, ExpressionBinder& expressions, const J
   std::vector<JoinTable>& tables = from.tables();
   if (tables.size() == 1) {
     select.source = std::move(tables.front().source);
-    select.source.filter = std::move(filter);
+    std::vector<ExprPtr> conditions = std::move(from.conditions());
+    std::ranges::move(take_conjuncts(std::move(filter)), std::back_inserter(conditions));
+    select.source.filter = join_conjuncts(std::move(conditions));
     find_key(select.source);
   } else if (tables.empty()) {
     select.source.filter = std::move(filter);

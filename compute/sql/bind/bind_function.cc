@@ -9,6 +9,7 @@
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/functions.h"
+#include "compute/sql/plan/routine.h"
 #include "compute/sql/value/overload.h"
 
 namespace namdb::sql {
@@ -66,7 +67,7 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
       Row{"SVFOP_CURRENT_TIMESTAMP", "now"},         Row{"SVFOP_LOCALTIMESTAMP", "now"},
       Row{"SVFOP_CURRENT_DATE", "current_date"},     Row{"SVFOP_LOCALTIME", "localtime"},
       Row{"SVFOP_CURRENT_USER", "current_user"},     Row{"SVFOP_USER", "current_user"},
-      Row{"SVFOP_SESSION_USER", "current_user"},     Row{"SVFOP_CURRENT_ROLE", "current_user"},
+      Row{"SVFOP_SESSION_USER", "session_user"},     Row{"SVFOP_CURRENT_ROLE", "current_user"},
       Row{"SVFOP_CURRENT_SCHEMA", "current_schema"}, Row{"SVFOP_CURRENT_CATALOG", "current_database"}};
   for (const Row& row : kRows) {
     if (row.op != op) continue;
@@ -78,11 +79,49 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
   return unsupported(op.starts_with("SVFOP_") ? op.substr(6) : op);
 }
 
+bool is_builtin_function(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kOthers = {"concat", "json_build_object", "pg_typeof",
+                                                       "similar_to_escape"};
+  return is_aggregate(name) || is_set_function(name) || !functions_named(name).empty() ||
+         std::ranges::find(kOthers, name) != kOthers.end();
+}
+
+Result<ExprPtr> ExpressionBinder::no_function_of_schema(const Json& body) {
+  const std::vector<std::string_view> parts = names(list(body, "funcname"));
+  if (parts.size() != 2 || parts[0] != "public") return unsupported("a function of another schema");
+  std::vector<ExprPtr> args;
+  for (const Json& argument : list(body, "args")) {
+    NAMDB_SQL_ASSIGN(ExprPtr value, bind(argument));
+    args.push_back(std::move(value));
+  }
+  return no_such_function("public." + std::string(parts[1]), args);
+}
+
+// One that gives several rows is a table of FROM, of which the call is a column.
+Result<ExprPtr> ExpressionBinder::bind_routine_value(
+    const Json& body, const std::shared_ptr<const RoutineSignature>& signature) {
+  if (const auto column = set_calls_.find(&body); column != set_calls_.end())
+    return scope_column(scope_, column->second);
+  NAMDB_SQL_ASSIGN(ExprPtr call, bind_routine(body, signature));
+  if (flag(body, "agg_star") || flag(body, "agg_distinct") || !list(body, "agg_order").empty()) {
+    return Status(ErrorCode::wrong_object_type, (flag(body, "agg_star")       ? signature->name + "(*)"
+                                                 : flag(body, "agg_distinct") ? "DISTINCT"
+                                                                              : "ORDER BY") +
+                                                    std::string(" specified, but ") + signature->name +
+                                                    " is not an aggregate function");
+  }
+  if (call->routine->gives_rows)
+    return unsupported("function " + signature->name + ", which gives " +
+                       (signature->returns_set ? "several rows" : "several columns") + ", in this place");
+  return call;
+}
+
 Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
   NAMDB_SQL_CHECK(only(body, "a function call",
                        {"funcname", "args", "agg_star", "funcformat", "agg_distinct", "agg_order"}));
+  if (const auto routine = routine_called(body)) return bind_routine_value(body, routine);
   const std::string_view name = name_in_catalog(list(body, "funcname"));
-  if (name.empty()) return unsupported("a function of another schema");
+  if (name.empty()) return no_function_of_schema(body);
   if (is_aggregate(name)) return bind_aggregate(name, body);
   if (const auto column = set_calls_.find(&body); column != set_calls_.end())
     return scope_column(scope_, column->second);
@@ -92,6 +131,7 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     return Status(ErrorCode::wrong_object_type,
                   std::string(name) + " is not an aggregate function that is supported");
   }
+  if (name == "make_interval") return bind_make_interval(list(body, "args"));
   std::vector<ExprPtr> args;
   for (const Json& argument : list(body, "args")) {
     NAMDB_SQL_ASSIGN(ExprPtr value, bind(argument));
@@ -101,7 +141,12 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     return Status(ErrorCode::limit_exceeded,
                   "cannot pass more than " + std::to_string(kMaxArguments) + " arguments to a function");
   }
-  if (name == "json_build_object") return bind_json_object(std::move(args));
+  if (name == "json_build_object" || name == "jsonb_build_object")
+    return bind_json_object(name, std::move(args));
+  if (name == "json_build_array") return bind_json_array(std::move(args), TypeId::json);
+  if (name == "jsonb_build_array") return bind_json_array(std::move(args), TypeId::jsonb);
+  if (name.starts_with("json") && name.find("_extract_path") != std::string_view::npos)
+    NAMDB_SQL_CHECK(gather_path(args));
   if (name == "pg_typeof" && args.size() == 1) return type_of(*args[0]);
   if (name == "concat") return bind_concat(std::move(args));
   const bool sql_syntax = text(body, "funcformat") == "COERCE_SQL_SYNTAX";
@@ -117,6 +162,42 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     call->function = nullptr;
   }
   return call;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_make_interval(const Json& args) {
+  constexpr std::array<std::string_view, 7> kNames = {"years", "months", "weeks", "days",
+                                                      "hours", "mins",   "secs"};
+  std::vector<ExprPtr> all(kNames.size());
+  std::string signature;
+  bool known = args.size() <= kNames.size();
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const Node argument = node(args[i]);
+    const bool named = argument.kind == "NamedArgExpr";
+    NAMDB_SQL_ASSIGN(ExprPtr value, bind(named ? *find(*argument.body, "arg") : args[i]));
+    std::size_t position = i;
+    if (named) {
+      const auto found = std::ranges::find(kNames, text(*argument.body, "name"));
+      position = static_cast<std::size_t>(found - kNames.begin());
+    }
+    known = known && position < kNames.size() && all[position] == nullptr;
+    const TypeId wanted = position == kNames.size() - 1 ? TypeId::float8 : TypeId::int4;
+    known = known && can_cast(value->type.id, wanted, Coercion::implicit);
+    signature += (i == 0 ? "" : ", ") + (named ? std::string(text(*argument.body, "name")) + " => " : "") +
+                 std::string(type_name(value->type.id));
+    if (known) all[position] = std::move(value);
+  }
+  if (!known) {
+    return Status(
+        ErrorCode::undefined_function, "function make_interval(" + signature + ") does not exist",
+        "No function matches the given name and argument types. You might need to add explicit type "
+        "casts.");
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] != nullptr) continue;
+    all[i] = i == kNames.size() - 1 ? make_constant({TypeId::float8}, Datum::of_real(0))
+                                    : make_constant({TypeId::int4}, Datum::of_integer(0));
+  }
+  return bind_function("make_interval", std::move(all));
 }
 
 // Text of which a NULL is `replacement`.
@@ -147,12 +228,36 @@ Result<ExprPtr> ExpressionBinder::bind_concat(std::vector<ExprPtr> args) {
   return whole;
 }
 
-// {"key" : value, ...}: the text of its parts, end to end.
-Result<ExprPtr> ExpressionBinder::bind_json_object(std::vector<ExprPtr> args) {
-  if (args.size() % 2 != 0) {
-    return Status(ErrorCode::invalid_parameter_value, "argument list must have even number of elements",
-                  "The arguments of json_build_object() must consist of alternating keys and values.");
+Status ExpressionBinder::gather_path(std::vector<ExprPtr>& args) {
+  if (args.size() < 2) return {};
+  ExprPtr path = make_expr(ExprKind::array, {TypeId::text_array});
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    if (i == 1 && args.size() == 2 && args[1]->type.is_array()) return {};  // VARIADIC
+    if (!can_cast(args[i]->type.id, TypeId::text, Coercion::implicit)) return {};
+    NAMDB_SQL_CHECK(coerce(args[i], {TypeId::text}, Coercion::implicit));
+    path->args.push_back(std::move(args[i]));
   }
+  args.resize(1);
+  args.push_back(std::move(path));
+  return {};
+}
+
+Result<ExprPtr> ExpressionBinder::json_of(ExprPtr value, std::string_view function) {
+  NAMDB_SQL_CHECK(decide_unknown(value));
+  std::vector<ExprPtr> argument;
+  argument.push_back(std::move(value));
+  NAMDB_SQL_ASSIGN(ExprPtr json, bind_function(function, std::move(argument)));
+  return text_or(std::move(json), "null");
+}
+
+// {"key" : value, ...}: the text of its parts, end to end.
+Result<ExprPtr> ExpressionBinder::bind_json_object(std::string_view name, std::vector<ExprPtr> args) {
+  if (args.size() % 2 != 0) {
+    return Status(
+        ErrorCode::invalid_parameter_value, "argument list must have even number of elements",
+        "The arguments of " + std::string(name) + "() must consist of alternating keys and values.");
+  }
+  const bool is_jsonb = name.starts_with("jsonb");
   const auto literal = [](std::string_view text) {
     return make_constant({TypeId::text}, Datum::of_text(text));
   };
@@ -160,16 +265,34 @@ Result<ExprPtr> ExpressionBinder::bind_json_object(std::vector<ExprPtr> args) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     NAMDB_SQL_CHECK(decide_unknown(args[i]));
     const bool is_key = i % 2 == 0;
+    if (is_key && args[i]->is_null_constant()) {
+      const std::string argument = "argument " + std::to_string(i + 1);
+      return is_jsonb ? Status(ErrorCode::invalid_parameter_value, argument + ": key must not be null")
+                      : Status(ErrorCode::invalid_parameter_value, argument + " cannot be null",
+                               "Object keys should be text.");
+    }
     if (is_key) NAMDB_SQL_CHECK(coerce(args[i], {TypeId::text}, Coercion::explicit_cast));
-    std::vector<ExprPtr> argument;
-    argument.push_back(std::move(args[i]));
-    NAMDB_SQL_ASSIGN(ExprPtr json, bind_function("to_json", std::move(argument)));
-    NAMDB_SQL_ASSIGN(ExprPtr part, text_or(std::move(json), "null"));
+    NAMDB_SQL_ASSIGN(ExprPtr part, json_of(std::move(args[i])));
     if (i != 0) whole = joined(std::move(whole), literal(is_key ? ", " : " : "));
     whole = joined(std::move(whole), std::move(part));
   }
   whole = joined(std::move(whole), literal("}"));
-  NAMDB_SQL_CHECK(coerce(whole, {TypeId::json}, Coercion::explicit_cast));
+  NAMDB_SQL_CHECK(coerce(whole, {is_jsonb ? TypeId::jsonb : TypeId::json}, Coercion::explicit_cast));
+  return whole;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_json_array(std::vector<ExprPtr> args, TypeId type) {
+  const auto literal = [](std::string_view text) {
+    return make_constant({TypeId::text}, Datum::of_text(text));
+  };
+  ExprPtr whole = literal("[");
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    NAMDB_SQL_ASSIGN(ExprPtr part, json_of(std::move(args[i])));
+    if (i != 0) whole = joined(std::move(whole), literal(", "));
+    whole = joined(std::move(whole), std::move(part));
+  }
+  whole = joined(std::move(whole), literal("]"));
+  NAMDB_SQL_CHECK(coerce(whole, {type}, Coercion::explicit_cast));
   return whole;
 }
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compute/sql/bind/bind_column.h"
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
@@ -91,6 +92,13 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
     return unsupported("index method " + std::string(method));
   CreateIndexPlan create;
   create.hash = method == "hash";
+  const std::string_view relation = text(*find(body, "relation"), "relname");
+  if (!binder.input.tables.contains(relation) && binder.input.views.contains(relation)) {
+    return detailed(binder.input.place,
+                    Status(ErrorCode::wrong_object_type,
+                           "cannot create index on relation \"" + std::string(relation) + "\""),
+                    "This operation is not supported for views.");
+  }
   NAMDB_SQL_ASSIGN(create.table, bind_changed_table(binder, *find(body, "relation")));
   // CONCURRENTLY or not, others go on writing.
   create.unique = flag(body, "unique");
@@ -101,6 +109,7 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
     const Json& element = *node(item).body;
     if (create.hash) NAMDB_SQL_CHECK(check_no_order(element));
     NAMDB_SQL_ASSIGN(const layout::IndexColumn column, bind_index_column(*create.table, element));
+    NAMDB_SQL_CHECK(check_index_column(create.table->schema.columns()[column.column], create.hash));
     const bool twice = std::ranges::any_of(
         create.columns, [&](const layout::IndexColumn& other) { return other.column == column.column; });
     if (twice) return unsupported("an index that has a column twice");
@@ -138,17 +147,19 @@ Result<Plan> bind_reindex(const Json& body) {
 
 Result<Plan> bind_drop(StatementBinder&, const Json& body) {
   std::string_view kind = text(body, "removeType");
-  if (kind == "OBJECT_PROCEDURE" || kind == "OBJECT_ROUTINE") return bind_drop_routine(body);
+  if (kind == "OBJECT_PROCEDURE" || kind == "OBJECT_ROUTINE" || kind == "OBJECT_FUNCTION")
+    return bind_drop_routine(body);
   const bool index = kind == "OBJECT_INDEX";
   const bool sequence = kind == "OBJECT_SEQUENCE";
+  const bool view = kind == "OBJECT_VIEW";
   NAMDB_SQL_CHECK(only(body, index ? "DROP INDEX" : "DROP TABLE",
                        {"objects", "removeType", "behavior", "missing_ok", "concurrent"}));
-  if (kind != "OBJECT_TABLE" && !index && !sequence) {
+  if (kind == "OBJECT_MATVIEW") return unsupported("DROP MATERIALIZED VIEW");
+  if (kind != "OBJECT_TABLE" && !index && !sequence && !view) {
     if (kind.starts_with("OBJECT_")) kind.remove_prefix(7);
     return unsupported("DROP " + std::string(kind));
   }
   if (sequence && text(body, "behavior") == "DROP_CASCADE") return unsupported("DROP SEQUENCE ... CASCADE");
-  // CASCADE has nothing else to drop: there are no views and no foreign keys.
   std::vector<std::string> wanted;
   for (const Json& item : list(body, "objects")) {
     const std::vector<std::string_view> parts = names(list(*node(item).body, "items"));
@@ -159,12 +170,13 @@ Result<Plan> bind_drop(StatementBinder&, const Json& body) {
   Plan plan;
   const bool if_exists = flag(body, "missing_ok");
   if (sequence) return drop_sequences(std::move(wanted), if_exists);
+  if (view) return drop_views(std::move(wanted), if_exists, text(body, "behavior") == "DROP_CASCADE");
   if (index) {
     plan.tag = "DROP INDEX";
-    plan.body = DropIndexPlan{std::move(wanted), if_exists};
+    plan.body = DropIndexPlan{std::move(wanted), if_exists, text(body, "behavior") == "DROP_CASCADE"};
   } else {
     plan.tag = "DROP TABLE";
-    plan.body = DropTablePlan{std::move(wanted), if_exists};
+    plan.body = DropTablePlan{std::move(wanted), if_exists, text(body, "behavior") == "DROP_CASCADE"};
   }
   return plan;
 }

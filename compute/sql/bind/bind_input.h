@@ -9,6 +9,7 @@
 
 #include "compute/procedure/registry.h"
 #include "compute/sql/bind/variable_scope.h"
+#include "compute/sql/catalog/view.h"
 #include "compute/sql/plan/plan.h"
 #include "compute/sql/plan/routine.h"
 #include "compute/sql/syntax/error_fields.h"
@@ -22,6 +23,11 @@ struct BindInput {
   // Their indexes: a copy of each table's list, since a long statement is bound on the planning thread, while
   // the worker may replace the list of the table.
   std::map<const storage::Table*, std::vector<storage::IndexRef>> indexes;
+  // By id: the tables that those reference by foreign keys, or are referenced by; and so on. Empty where the
+  // database has no foreign keys.
+  std::map<std::uint32_t, storage::TableRef> related;
+  // The views that the statement names, or another view of them does.
+  std::map<std::string, ViewRef, std::less<>> views;
   const procedure::ProcedureRegistry* procedures = nullptr;
   // Those written in SQL that the statement calls.
   std::map<std::string, std::shared_ptr<const RoutineSignature>, std::less<>> routines;

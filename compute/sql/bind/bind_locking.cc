@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 
@@ -28,7 +29,8 @@ FromKind kind_of(const StatementBinder& binder, const Node& item) {
   const std::string_view name = text(*item.body, "relname");
   const bool is_common = text(*item.body, "schemaname").empty() &&
                          std::ranges::count(binder.common_tables, name, &CommonTable::name) != 0;
-  return is_common ? FromKind::common_table : FromKind::table;
+  const bool is_view = !is_common && binder.input.views.contains(name) && !binder.input.tables.contains(name);
+  return is_common ? FromKind::common_table : is_view ? FromKind::subquery : FromKind::table;
 }
 
 void add_items(const StatementBinder& binder, const Json& from, std::vector<FromItem>& items) {
@@ -180,6 +182,7 @@ Status bind_locking(StatementBinder& binder, const ExpressionBinder& expressions
   LockBinder locks(binder, expressions.scope(), body, select);
   for (const Json& clause : clauses) NAMDB_SQL_CHECK(locks.bind(*node(clause).body));
   if (select.locks.empty()) return {};
+  for (const RowLock& lock : select.locks) require(binder, lock.table, storage::kUpdatePrivilege);
   if (binder.depth == 1 || binder.locking_command.empty()) binder.locking_command = locks.command();
   return {};
 }

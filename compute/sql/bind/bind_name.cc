@@ -61,6 +61,7 @@ Status missing_relation(const Scope& scope, std::string_view name) {
 
 void ExpressionBinder::set_query(StatementBinder* statement, OuterRows* outer) {
   statement_ = statement;
+  routines_ = statement;
   outer_ = outer;
   variables_ = statement->input.variables;
 }

@@ -104,6 +104,8 @@ TypeId literal_type(const Type& other) {
 }
 
 Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name) {
+  if (left->type.id == TypeId::json || right->type.id == TypeId::json)
+    return no_operator(operator_name, left->type, right->type);
   if (left->type.id == TypeId::unknown && right->type.id == TypeId::unknown) {
     NAMDB_SQL_CHECK(decide_unknown(left));
     NAMDB_SQL_CHECK(decide_unknown(right));
@@ -180,6 +182,16 @@ Result<ExprPtr> ExpressionBinder::bind_operator(const Json& body) {
 }
 
 Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, ExprPtr left, ExprPtr right) {
+  constexpr std::array<std::string_view, 11> kTableOperators = {"->", "->>", "#>", "#>>", "@>", "<@",
+                                                                "?",  "?|",  "?&", "#-",  "&&"};
+  const auto may_be_jsonb = [](const Type& type) {
+    return type.id == TypeId::jsonb || type.id == TypeId::unknown;
+  };
+  const bool any_jsonb = left->type.id == TypeId::jsonb || right->type.id == TypeId::jsonb;
+  const bool joins_jsonb = any_jsonb && may_be_jsonb(left->type) && may_be_jsonb(right->type);
+  if (std::ranges::find(kTableOperators, name) != kTableOperators.end() || (name == "||" && joins_jsonb) ||
+      (name == "-" && left->type.id == TypeId::jsonb))
+    return bind_table_operator(name, std::move(left), std::move(right));
   if (name == "||") {
     if (left->type.is_array() || right->type.is_array())
       return bind_array_concat(std::move(left), std::move(right));
@@ -224,6 +236,15 @@ Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, Exp
   constexpr std::string_view kArithmetic = "+-*/%";
   if (name.size() == 1 && kArithmetic.find(name[0]) != std::string_view::npos)
     return bind_arithmetic(name[0], name, std::move(left), std::move(right));
+  if (name == "^") {
+    if ((left->type.id != TypeId::unknown && !left->type.is_number()) ||
+        (right->type.id != TypeId::unknown && !right->type.is_number()))
+      return no_operator(name, left->type, right->type);
+    std::vector<ExprPtr> operands;
+    operands.push_back(std::move(left));
+    operands.push_back(std::move(right));
+    return bind_function("power", std::move(operands));
+  }
   return unsupported("operator " + std::string(name));
 }
 
@@ -240,7 +261,7 @@ Result<ExprPtr> ExpressionBinder::bind_arithmetic(char op, std::string_view name
   const Type left_type = left->type;
   const Type right_type = right->type;
   if (is_time(left_type) || is_time(right_type))
-    return bind_time_operator(name, std::move(left), std::move(right));
+    return bind_table_operator(name, std::move(left), std::move(right));
   if (left_type.id == TypeId::unknown && right_type.id == TypeId::unknown)
     return not_unique(name, &left_type, right_type);
   const auto calculates = [](const Type& type) { return type.id == TypeId::unknown || type.is_number(); };
@@ -257,7 +278,7 @@ Result<ExprPtr> ExpressionBinder::bind_arithmetic(char op, std::string_view name
 
 // A literal without a type has the type of the other operand where there is such an operator, as in
 // PostgreSQL.
-Result<ExprPtr> ExpressionBinder::bind_time_operator(std::string_view name, ExprPtr left, ExprPtr right) {
+Result<ExprPtr> ExpressionBinder::bind_table_operator(std::string_view name, ExprPtr left, ExprPtr right) {
   const Type left_type = left->type;
   const Type right_type = right == nullptr ? Type() : right->type;
   std::vector<ExprPtr> args;
@@ -275,8 +296,12 @@ Result<ExprPtr> ExpressionBinder::bind_time_operator(std::string_view name, Expr
   std::vector<std::span<const TypeId>> candidates;
   for (const Function* candidate : operators) candidates.emplace_back(candidate->parameters);
   const OverloadChoice choice = choose_overload(candidates, types);
-  if (choice.outcome == OverloadChoice::Outcome::found)
+  if (choice.outcome == OverloadChoice::Outcome::found) {
+    // Arrays are compared as sets with those of the same type only.
+    const bool arrays = Type{types.front()}.is_array() && Type{types.back()}.is_array();
+    if (arrays && types.front() != types.back()) return no_operator(name, left_type, right_type);
     return make_call(*operators[choice.index], std::move(args));
+  }
   if (args.size() == 1) return no_unary_operator(name, left_type);
   return choice.outcome == OverloadChoice::Outcome::ambiguous ? not_unique(name, &left_type, right_type)
                                                               : no_operator(name, left_type, right_type);
@@ -288,7 +313,7 @@ Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& 
   if (operand->type.id == TypeId::unknown && name == "-") return not_unique(name, nullptr, operand->type);
   if (operand->type.id == TypeId::unknown)
     NAMDB_SQL_CHECK(coerce(operand, {TypeId::float8}, Coercion::implicit));
-  if (name == "-" && is_time(operand->type)) return bind_time_operator(name, std::move(operand), nullptr);
+  if (name == "-" && is_time(operand->type)) return bind_table_operator(name, std::move(operand), nullptr);
   if (!operand->type.is_number()) return no_unary_operator(name, operand->type);
   if (name == "+") return operand;
   // 9223372036854775808 alone is not a bigint, its negation is; and -2147483648 is an integer.

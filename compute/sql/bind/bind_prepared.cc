@@ -84,6 +84,8 @@ Result<Plan> bind_execute(StatementBinder& binder, const Json& body) {
     plan.columns = execute.statement->columns;
     std::vector<Type> none;
     ExpressionBinder expressions(none, binder.input.facts, binder.input.place);
+    if (!binder.input.routines.empty())
+      return unsupported("function " + binder.input.routines.begin()->first + " in EXECUTE parameters");
     expressions.set_aggregates(nullptr, "EXECUTE parameters");
     for (std::size_t i = 0; i < types.size() && i < arguments.size(); ++i) {
       NAMDB_SQL_ASSIGN(ExprPtr argument, expressions.bind(arguments[i]));
@@ -115,6 +117,12 @@ Result<Plan> bind_declare(StatementBinder& binder, const Json& body) {
   if (query.kind != "SelectStmt") return unsupported("DECLARE CURSOR for this statement");
   if (find(*query.body, "lockingClause") != nullptr) return unsupported("FOR UPDATE/SHARE in DECLARE CURSOR");
   NAMDB_SQL_ASSIGN(Plan plan_of_query, bind_body(binder, query));
+  if (plan_of_query.as<WithPlan>() != nullptr) {
+    return Status(ErrorCode::feature_not_supported,
+                  "DECLARE CURSOR must not contain data-modifying statements in WITH");
+  }
+  // Rows are read ahead for other statements.
+  binder.calls_read_only = true;
   if (plan_of_query.as<SelectPlan>() == nullptr) return unsupported("DECLARE CURSOR for this statement");
   std::vector<Type> parameters = binder.parameters;
   NAMDB_SQL_CHECK(finish_plan(binder, plan_of_query));

@@ -178,19 +178,25 @@ Result<BoundQuery> bind_recursive(StatementBinder& binder, const CommonTable& na
 }  // namespace
 
 Status bind_with(StatementBinder& binder, const Json& clause, OuterRows* outer) {
+  const bool keeps = has_writes(clause);
   for (const Json& item : list(clause, "ctes")) {
     const Json& table = *node(item).body;
     NAMDB_SQL_CHECK(only(table, "WITH", {"ctename", "aliascolnames", "ctematerialized", "ctequery"}));
     const Node query = node(*find(table, "ctequery"));
-    if (query.kind != "SelectStmt")
-      return unsupported(std::string(query.kind == "InsertStmt"   ? "INSERT"
-                                     : query.kind == "UpdateStmt" ? "UPDATE"
-                                                                  : "DELETE") +
-                         " in WITH");
+    if (keeps) {
+      NAMDB_SQL_CHECK(bind_kept_query(binder, clause, table));
+      continue;
+    }
     CommonTable named{std::string(text(table, "ctename")), query.body, {}, outer, flag(clause, "recursive")};
     for (const std::string_view column : names(list(table, "aliascolnames")))
       named.columns.emplace_back(column);
+    // It reads its tables, and needs rights, where its name stands. As in PostgreSQL, one that is not used
+    // needs none.
+    const std::vector<RequiredRight> rights = binder.rights;
+    const std::vector<std::uint32_t> reads = binder.reads;
     NAMDB_SQL_ASSIGN(const BoundQuery bound, bind_common_query(binder, named));
+    binder.rights = rights;
+    binder.reads = reads;
     if (bound.columns.size() < named.columns.size()) {
       return Status(ErrorCode::invalid_column_reference,
                     "WITH query \"" + named.name + "\" has " + std::to_string(bound.columns.size()) +

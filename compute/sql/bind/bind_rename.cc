@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/bind/table_draft.h"
 #include "compute/sql/value/row_id.h"
@@ -54,6 +55,11 @@ Status rename_constraint(TableDraft& draft, const BindInput& input, const storag
     check.name = other;
     return {};
   }
+  for (storage::ForeignKey& key : draft.definition().foreign_keys) {
+    if (key.name != name) continue;
+    key.name = other;
+    return {};
+  }
   if (rename_index(input, table, name, other, plan)) return {};
   return unsupported("RENAME CONSTRAINT of a primary key without an order");
 }
@@ -62,16 +68,31 @@ Status rename_constraint(TableDraft& draft, const BindInput& input, const storag
 
 Result<Plan> bind_rename(StatementBinder& binder, const Json& body) {
   const std::string_view kind = text(body, "renameType");
+  if (kind == "OBJECT_ROLE") return bind_rename_role(body);
   const bool of_index = kind == "OBJECT_INDEX";
+  const bool of_view = kind == "OBJECT_VIEW";
+  if (kind == "OBJECT_COLUMN" && text(body, "relationType") == "OBJECT_VIEW")
+    return unsupported("RENAME COLUMN of a view");
   const bool of_relation =
       kind == "OBJECT_TABLE" || kind == "OBJECT_COLUMN" || kind == "OBJECT_TABCONSTRAINT";
-  if (!of_index && !of_relation) return unsupported("RENAME of this kind of object");
+  if (!of_index && !of_relation && !of_view) return unsupported("RENAME of this kind of object");
   NAMDB_SQL_CHECK(
       only(body, "RENAME",
            {"renameType", "relationType", "relation", "subname", "newname", "behavior", "missing_ok"}));
   const std::string other(text(body, "newname"));
   if (other.size() > kMaxNewName_bytes)
     return Status(ErrorCode::limit_exceeded, "a name can have at most 63 bytes");
+  if (of_view) {
+    DropViewPlan renamed;
+    NAMDB_SQL_ASSIGN(std::string name, relation_name(*find(body, "relation")));
+    renamed.names.push_back(std::move(name));
+    renamed.if_exists = flag(body, "missing_ok");
+    renamed.renamed = other;
+    Plan view;
+    view.tag = "ALTER VIEW";
+    view.body = std::move(renamed);
+    return view;
+  }
   Plan plan;
   plan.tag = of_index ? "ALTER INDEX" : "ALTER TABLE";
   if (of_index) {

@@ -2,140 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 
 namespace namdb::sql {
-namespace {
-
-constexpr std::size_t kMaxArguments = 100;  // as in PostgreSQL
-
-Status bad_definition(std::string message) {
-  return Status(ErrorCode::invalid_function_definition, std::move(message));
-}
-
-Result<RoutineParameter> bind_routine_parameter(const Json& body, const SessionFacts* facts) {
-  RoutineParameter parameter;
-  parameter.name = text(body, "name");
-  const std::string_view mode = text(body, "mode");
-  if (mode == "FUNC_PARAM_OUT") {
-    parameter.mode = RoutineParameter::Mode::out;
-  } else if (mode == "FUNC_PARAM_INOUT") {
-    parameter.mode = RoutineParameter::Mode::in_out;
-  } else if (mode != "FUNC_PARAM_IN" && mode != "FUNC_PARAM_DEFAULT") {
-    return unsupported(mode == "FUNC_PARAM_VARIADIC" ? "a VARIADIC parameter" : "RETURNS TABLE");
-  }
-  const Result<Type> type = bind_type(*find(body, "argType"));
-  if (!type.ok() && type.status().code() == ErrorCode::undefined_object) {
-    // PostgreSQL's message for a parameter has the name without quotation marks.
-    std::string message(type.status().message());
-    std::erase(message, '"');
-    return Status(ErrorCode::undefined_object, std::move(message));
-  }
-  if (!type.ok()) return type.status();
-  parameter.type = Type{type->id};  // a parameter has no length, as in PostgreSQL
-  const Json* const value = find(body, "defexpr");
-  if (value == nullptr) return parameter;
-  if (parameter.mode == RoutineParameter::Mode::out)
-    return bad_definition("only input parameters can have default values");
-  std::vector<Type> none;
-  ExpressionBinder expressions(none, facts, nullptr);
-  expressions.set_aggregates(nullptr, "DEFAULT expressions");
-  NAMDB_SQL_ASSIGN(parameter.default_value, expressions.bind(*value));
-  if (!none.empty()) return Status(ErrorCode::undefined_parameter, "there is no parameter $1");
-  NAMDB_SQL_CHECK(expressions.coerce(parameter.default_value, parameter.type, Coercion::assignment));
-  return parameter;
-}
-
-Status bind_routine_parameters(const Json& body, const SessionFacts* facts, RoutineSignature& signature) {
-  std::set<std::string> names_taken;
-  bool has_default = false;
-  for (const Json& item : list(body, "parameters")) {
-    NAMDB_SQL_ASSIGN(RoutineParameter parameter, bind_routine_parameter(*node(item).body, facts));
-    if (!parameter.name.empty() && !names_taken.insert(parameter.name).second)
-      return bad_definition("parameter name \"" + parameter.name + "\" used more than once");
-    const bool is_input = parameter.mode != RoutineParameter::Mode::out;
-    if (is_input && has_default && parameter.default_value == nullptr)
-      return bad_definition("input parameters after one with a default value must also have defaults");
-    has_default = has_default || parameter.default_value != nullptr;
-    signature.parameters.push_back(std::move(parameter));
-  }
-  if (signature.parameters.size() > kMaxArguments) {
-    return Status(ErrorCode::limit_exceeded,
-                  "functions cannot have more than " + std::to_string(kMaxArguments) + " arguments");
-  }
-  return {};
-}
-
-// The string that an option gives.
-std::string_view option_text(const Json& option) {
-  const Json* const argument = find(option, "arg");
-  const Node value = argument == nullptr ? Node() : node(*argument);
-  return value.kind == "String" ? text(*value.body, "sval") : std::string_view();
-}
-
-Status bind_language(std::string_view language, RoutineSignature& signature) {
-  if (language == "sql") {
-    signature.language = RoutineLanguage::sql;
-  } else if (language == "plpgsql") {
-    signature.language = RoutineLanguage::plpgsql;
-  } else if (language == "c" || language == "internal") {
-    return Status(ErrorCode::feature_not_supported, "LANGUAGE " + std::string(language) + " is not supported",
-                  "the operator loads such procedures: nam-computed --procedure-library");
-  } else {
-    return Status(ErrorCode::undefined_object, "language \"" + std::string(language) + "\" does not exist");
-  }
-  return {};
-}
-
-Status bind_routine_options(const Json& body, RoutineSignature& signature) {
-  bool has_language = false;
-  bool has_body = false;
-  for (const Json& item : list(body, "options")) {
-    const Json& option = *node(item).body;
-    const std::string_view name = text(option, "defname");
-    if (name == "language") {
-      NAMDB_SQL_CHECK(bind_language(option_text(option), signature));
-      has_language = true;
-    } else if (name == "as") {
-      const std::vector<std::string_view> parts = names(list(*node(*find(option, "arg")).body, "items"));
-      if (parts.size() != 1) return bad_definition("only one AS item needed for this language");
-      signature.body = parts.front();
-      has_body = true;
-    } else if (name == "security") {
-      const Json* const definer = find(option, "arg");
-      const Node value = definer == nullptr ? Node() : node(*definer);
-      if (value.body != nullptr && flag(*value.body, "boolval")) return unsupported("SECURITY DEFINER");
-    } else if (name == "volatility" || name == "strict" || name == "leakproof" || name == "cost" ||
-               name == "rows" || name == "parallel" || name == "support" || name == "window") {
-      return bad_definition("invalid attribute in procedure definition");
-    } else {
-      return unsupported("CREATE PROCEDURE ... " + std::string(name));
-    }
-  }
-  if (find(body, "sql_body") != nullptr) return unsupported("BEGIN ATOMIC");
-  if (!has_body) return bad_definition("no function body specified");
-  if (!has_language) return bad_definition("no language specified");
-  return {};
-}
-
-}  // namespace
-
-Result<RoutineSignature> bind_signature(const Json& create, const SessionFacts* facts) {
-  if (!flag(create, "is_procedure")) return unsupported("CREATE FUNCTION");
-  NAMDB_SQL_CHECK(only(create, "CREATE PROCEDURE",
-                       {"is_procedure", "replace", "funcname", "parameters", "options", "sql_body"}));
-  const std::vector<std::string_view> parts = names(list(create, "funcname"));
-  if (parts.empty() || parts.size() > 2) return unsupported("a name with a database");
-  if (parts.size() == 2) NAMDB_SQL_CHECK(check_schema(parts[0]));
-  RoutineSignature signature;
-  signature.name = parts.back();
-  NAMDB_SQL_CHECK(bind_routine_parameters(create, facts, signature));
-  NAMDB_SQL_CHECK(bind_routine_options(create, signature));
-  return signature;
-}
 
 Result<std::shared_ptr<const RoutineSignature>> signature_of(const storage::RoutineRef& routine,
                                                              const SessionFacts* facts) {
@@ -148,8 +20,27 @@ Result<std::shared_ptr<const RoutineSignature>> signature_of(const storage::Rout
   return std::make_shared<const RoutineSignature>(std::move(signature));
 }
 
+namespace {
+
+// Whether the result's type has the name of a table, which has been looked up.
+bool returns_table(const StatementBinder& binder, const Json& create) {
+  const Json* const returns = find(create, "returnType");
+  if (returns == nullptr) return false;
+  const std::vector<std::string_view> parts = names(list(*returns, "names"));
+  return !parts.empty() && binder.input.tables.contains(parts.back());
+}
+
+}  // namespace
+
 Result<Plan> bind_create_routine(StatementBinder& binder, const Json& body) {
-  NAMDB_SQL_ASSIGN(RoutineSignature signature, bind_signature(body, binder.input.facts));
+  Result<RoutineSignature> bound = bind_signature(body, binder.input.facts);
+  if (!bound.ok() && bound.status().code() == ErrorCode::undefined_object && returns_table(binder, body))
+    return unsupported("a function that returns rows of a table");
+  if (!bound.ok()) return bound.status();
+  RoutineSignature signature = std::move(bound).value();
+  if (signature.is_function && is_builtin_function(signature.name)) {
+    return unsupported("a function with the name of one that the server has, " + signature.name + ",");
+  }
   if (binder.input.procedures->find(signature.name) != nullptr) {
     return Status(ErrorCode::duplicate_function, "procedure \"" + signature.name + "\" already exists",
                   "it comes from a library that the operator has loaded");
@@ -158,9 +49,10 @@ Result<Plan> bind_create_routine(StatementBinder& binder, const Json& body) {
   create.definition.name = signature.name;
   create.definition.text = binder.input.text;
   create.replaces = flag(body, "replace");
+  const bool is_function = signature.is_function;
   create.signature = std::make_shared<const RoutineSignature>(std::move(signature));
   Plan plan;
-  plan.tag = "CREATE PROCEDURE";
+  plan.tag = is_function ? "CREATE FUNCTION" : "CREATE PROCEDURE";
   plan.body = std::move(create);
   return plan;
 }
@@ -185,7 +77,14 @@ Result<Plan> bind_drop_routine(const Json& body) {
     drop.routines.push_back(std::move(dropped));
   }
   Plan plan;
-  plan.tag = text(body, "removeType") == "OBJECT_ROUTINE" ? "DROP ROUTINE" : "DROP PROCEDURE";
+  using Kind = DropRoutinePlan::Kind;
+  const std::string_view kind = text(body, "removeType");
+  drop.kind = kind == "OBJECT_ROUTINE"    ? Kind::routine
+              : kind == "OBJECT_FUNCTION" ? Kind::function
+                                          : Kind::procedure;
+  plan.tag = drop.kind == Kind::routine    ? "DROP ROUTINE"
+             : drop.kind == Kind::function ? "DROP FUNCTION"
+                                           : "DROP PROCEDURE";
   plan.body = std::move(drop);
   return plan;
 }
@@ -194,22 +93,28 @@ CallArguments match_arguments(const Json& call, const RoutineSignature& signatur
   const std::vector<RoutineParameter>& parameters = signature.parameters;
   CallArguments arguments;
   arguments.values.resize(parameters.size());
+  std::vector<std::size_t> passed;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (signature.passes(parameters[i])) passed.push_back(i);
+  }
   std::size_t position = 0;
   for (const Json& argument : list(call, "args")) {
     const Node value = node(argument);
     const bool is_named = value.kind == "NamedArgExpr";
-    std::size_t index = position++;
+    std::size_t index = position < passed.size() ? passed[position] : parameters.size();
+    ++position;
     const Json* given = &argument;
     if (is_named) {
       const auto named = std::ranges::find(parameters, text(*value.body, "name"), &RoutineParameter::name);
       index = static_cast<std::size_t>(named - parameters.begin());
       given = find(*value.body, "arg");
     }
-    arguments.fits = arguments.fits && index < parameters.size() && arguments.values[index] == nullptr;
+    arguments.fits = arguments.fits && index < parameters.size() && signature.passes(parameters[index]) &&
+                     arguments.values[index] == nullptr;
     if (!arguments.fits) return arguments;
     arguments.values[index] = given;
   }
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
+  for (const std::size_t i : passed) {
     if (arguments.values[i] == nullptr && parameters[i].default_value == nullptr) arguments.fits = false;
   }
   return arguments;
@@ -231,11 +136,96 @@ Result<std::string> types_of_arguments(ExpressionBinder& expressions, const Json
   return types;
 }
 
+Status check_named_arguments(const Json& call) {
+  bool has_names = false;
+  for (const Json& argument : list(call, "args")) {
+    const bool is_named = node(argument).kind == "NamedArgExpr";
+    if (has_names && !is_named)
+      return Status(ErrorCode::syntax_error, "positional argument cannot follow named argument");
+    has_names = is_named;
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<ResultColumn> result_columns(const RoutineSignature& signature) {
+  std::vector<ResultColumn> columns;
+  for (const RoutineParameter& parameter : signature.parameters) {
+    if (!parameter.gives()) continue;
+    const std::string name =
+        parameter.name.empty() ? "column" + std::to_string(columns.size() + 1) : parameter.name;
+    columns.push_back({name, parameter.type});
+  }
+  if (columns.empty()) columns.push_back({signature.name, signature.result});
+  return columns;
+}
+
+std::string_view name_of_routine(const Json& name) {
+  const std::vector<std::string_view> parts = names(name);
+  const bool is_plain = parts.size() == 1 && !is_builtin_function(parts[0]);
+  const bool is_public = parts.size() == 2 && parts[0] == "public";
+  return is_plain || is_public ? parts.back() : std::string_view();
+}
+
+std::shared_ptr<const RoutineSignature> ExpressionBinder::routine_called(const Json& call) const {
+  if (routines_ == nullptr || routines_->input.routines.empty()) return nullptr;
+  const auto found = routines_->input.routines.find(name_of_routine(list(call, "funcname")));
+  return found == routines_->input.routines.end() ? nullptr : found->second;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_routine(const Json& call,
+                                               const std::shared_ptr<const RoutineSignature>& signature) {
+  NAMDB_SQL_CHECK(check_named_arguments(call));
+  if (!signature->is_function) {
+    NAMDB_SQL_ASSIGN(const std::string types, types_of_arguments(*this, call));
+    return Status(ErrorCode::wrong_object_type, signature->name + "(" + types + ") is a procedure",
+                  "To call a procedure, use CALL.");
+  }
+  const auto no_such = [&]() -> Status {
+    NAMDB_SQL_ASSIGN(const std::string types, types_of_arguments(*this, call));
+    return Status(ErrorCode::undefined_function,
+                  "function " + signature->name + "(" + types + ") does not exist",
+                  "No function matches the given name and argument types. You might need to add explicit "
+                  "type casts.");
+  };
+  const CallArguments given = match_arguments(call, *signature);
+  if (!given.fits) return no_such();
+  auto routine = std::make_shared<RoutineCall>();
+  routine->signature = signature;
+  routine->name = signature->name;
+  routine->is_strict = signature->is_strict;
+  routine->is_volatile = !signature->only_reads();
+  routine->gives_rows = signature->gives_rows();
+  ExprPtr expr = make_expr(ExprKind::routine, signature->result);
+  for (std::uint32_t i = 0; i < signature->parameters.size(); ++i) {
+    const RoutineParameter& parameter = signature->parameters[i];
+    if (!parameter.is_input()) continue;
+    ExprPtr value;
+    if (given.values[i] != nullptr) {
+      NAMDB_SQL_ASSIGN(value, bind(*given.values[i]));
+      if (value->type.id != TypeId::unknown &&
+          !can_cast(value->type.id, parameter.type.id, Coercion::implicit))
+        return no_such();
+      NAMDB_SQL_CHECK(coerce(value, parameter.type, Coercion::implicit));
+    } else {
+      value = clone(*parameter.default_value);
+    }
+    expr->args.push_back(std::move(value));
+    routine->parameters.push_back(i);
+  }
+  routines_->reads_tables = true;  // perhaps
+  require_execute(*routines_, signature->name, "function");
+  routines_->calls_routines = true;
+  routines_->calls_volatile = routines_->calls_volatile || routine->is_volatile;
+  expr->routine = std::move(routine);
+  return expr;
+}
 
 Result<Plan> bind_routine_call(StatementBinder& binder, const Json& call,
                                const std::shared_ptr<const RoutineSignature>& signature) {
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_routines(&binder);
   expressions.set_variables(binder.input.variables);
   expressions.set_aggregates(nullptr, "CALL arguments");
   const auto no_such = [&]() -> Status {
@@ -246,14 +236,15 @@ Result<Plan> bind_routine_call(StatementBinder& binder, const Json& call,
                           "No procedure matches the given name and argument types. You might need to add "
                           "explicit type casts."));
   };
-  bool has_names = false;
-  for (const Json& argument : list(call, "args")) {
-    const bool is_named = node(argument).kind == "NamedArgExpr";
-    if (has_names && !is_named)
-      return Status(ErrorCode::syntax_error, "positional argument cannot follow named argument");
-    has_names = is_named;
-  }
+  NAMDB_SQL_CHECK(check_named_arguments(call));
   const CallArguments given = match_arguments(call, *signature);
+  if (signature->is_function) {
+    NAMDB_SQL_ASSIGN(const std::string types, types_of_arguments(expressions, call));
+    return located(
+        binder.input.place, call,
+        Status(ErrorCode::wrong_object_type, signature->name + "(" + types + ") is not a procedure",
+               "To call a function, use SELECT."));
+  }
   if (!given.fits) return no_such();
   CallRoutinePlan plan_body;
   Plan plan;
@@ -270,7 +261,7 @@ Result<Plan> bind_routine_call(StatementBinder& binder, const Json& call,
     } else {
       value = clone(*parameter.default_value);
     }
-    if (parameter.mode == RoutineParameter::Mode::out) value = nullptr;
+    if (!parameter.is_input()) value = nullptr;
     plan_body.arguments.push_back(std::move(value));
     if (parameter.gives()) {
       const std::string name =

@@ -1,4 +1,4 @@
-// Procedures that are written in SQL or PL/pgSQL: CREATE, DROP and CALL.
+// Procedures and functions that are written in SQL or PL/pgSQL: CREATE, DROP, and their calls.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace namdb::sql {
 
-// The signature in a CREATE PROCEDURE statement. `facts`: of the session, for the parameters' defaults.
+// The signature in a CREATE PROCEDURE or CREATE FUNCTION statement. `facts`: of the session, for the
+// parameters' defaults.
 Result<RoutineSignature> bind_signature(const Json& create, const SessionFacts* facts);
 // The same of a routine of the catalog. Error internal: its definition is damaged.
 Result<std::shared_ptr<const RoutineSignature>> signature_of(const storage::RoutineRef& routine,
@@ -17,7 +18,9 @@ Result<std::shared_ptr<const RoutineSignature>> signature_of(const storage::Rout
 
 Result<Plan> bind_create_routine(StatementBinder& binder, const Json& body);
 Result<Plan> bind_drop_routine(const Json& body);
-// The arguments of a CALL, those by position first.
+// The columns of a function's rows: its output parameters, or its one value.
+std::vector<ResultColumn> result_columns(const RoutineSignature& signature);
+// The arguments of a call, those by position first.
 struct CallArguments {
   std::vector<const Json*> values;  // of each parameter; null: none is given
   bool fits = true;

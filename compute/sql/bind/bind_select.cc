@@ -201,7 +201,6 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   ErrorPlace* const place = binder.input.place;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
   expressions.set_query(&binder, outer);
-  if (list(body, "targetList").empty()) return unsupported("SELECT without columns");
   NAMDB_SQL_CHECK(bind_from(binder, expressions, body, select));
   expressions.set_aggregates(&select.aggregates, "the select list");
   NAMDB_SQL_CHECK(
@@ -213,6 +212,10 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, query.columns));
   NAMDB_SQL_CHECK(bind_limits(expressions, body, place, select));
   NAMDB_SQL_CHECK(bind_locking(binder, expressions, body, select));
+  // PostgreSQL calls functions of the select list for the rows behind ORDER BY and OFFSET only.
+  const bool cuts = select.offset != nullptr || (select.limit != nullptr && !select.order.empty());
+  if (cuts && std::ranges::any_of(select.targets, [](const ExprPtr& target) { return is_volatile(*target); }))
+    binder.calls_read_only = true;
   if (select.join != nullptr) {
     assign_slots(select, column_names(expressions.scope()));
   } else {

@@ -84,6 +84,8 @@ Status bind_sequence_option(const Json& element, txn::SequenceChange& change) {
   } else if (number <= 0) {
     return Status(ErrorCode::invalid_parameter_value,
                   "CACHE (" + std::to_string(number) + ") must be greater than zero");
+  } else {
+    change.block_numbers = number;
   }
   return {};
 }
@@ -131,9 +133,6 @@ Result<Plan> bind_alter_sequence(StatementBinder& binder, const Json& body) {
   alter.names.push_back(std::move(name));
   alter.is_conditional = flag(body, "missing_ok");
   NAMDB_SQL_CHECK(bind_sequence_options(binder, list(body, "options"), alter.change));
-  // The next number is kept, and not the last one that was given.
-  if (alter.change.increment && !alter.change.restarts)
-    return unsupported("ALTER SEQUENCE ... INCREMENT without RESTART");
   return plan_of("ALTER SEQUENCE", std::move(alter));
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_set_function.h"
 #include "compute/sql/bind/check_status.h"
 
@@ -13,10 +14,39 @@ namespace {
 
 using Kind = SetFunction::Kind;
 
+// psql calls it. No table is a partition: it gives no rows.
+constexpr std::string_view kPartitionAncestors = "pg_partition_ancestors";
+struct JsonFunction {
+  std::string_view name;
+  Kind kind;
+  TypeId type;
+  bool as_text = false;
+};
+
+// Those of objects give their keys beside the values, but for the last two.
+constexpr std::array kJsonFunctions = {
+    JsonFunction{"json_array_elements", Kind::json_elements, TypeId::json},
+    JsonFunction{"jsonb_array_elements", Kind::json_elements, TypeId::jsonb},
+    JsonFunction{"json_array_elements_text", Kind::json_elements, TypeId::json, true},
+    JsonFunction{"jsonb_array_elements_text", Kind::json_elements, TypeId::jsonb, true},
+    JsonFunction{"json_each", Kind::json_values, TypeId::json},
+    JsonFunction{"jsonb_each", Kind::json_values, TypeId::jsonb},
+    JsonFunction{"json_each_text", Kind::json_values, TypeId::json, true},
+    JsonFunction{"jsonb_each_text", Kind::json_values, TypeId::jsonb, true},
+    JsonFunction{"json_object_keys", Kind::json_keys, TypeId::json},
+    JsonFunction{"jsonb_object_keys", Kind::json_keys, TypeId::jsonb},
+};
+
+const JsonFunction* find_json_function(std::string_view name) {
+  const auto found = std::ranges::find(kJsonFunctions, name, &JsonFunction::name);
+  return found == kJsonFunctions.end() ? nullptr : &*found;
+}
+
 std::optional<Kind> kind_of(std::string_view name) {
+  if (const JsonFunction* json = find_json_function(name)) return json->kind;
   if (name == "generate_series") return Kind::series;
   if (name == "generate_subscripts") return Kind::subscripts;
-  if (name == "unnest") return Kind::unnest;
+  if (name == "unnest" || name == kPartitionAncestors) return Kind::unnest;
   return std::nullopt;
 }
 
@@ -66,6 +96,42 @@ Status bind_unnest(std::vector<ExprPtr> args, SetFunction& function) {
   return {};
 }
 
+// Of a function that is written in SQL.
+Status bind_routine_rows(ExpressionBinder& expressions, const Json& call,
+                         const std::shared_ptr<const RoutineSignature>& routine, SetFunction& function) {
+  NAMDB_SQL_CHECK(only(call, "a function call", {"funcname", "args", "funcformat"}));
+  NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind_routine(call, routine));
+  SetFunction::Call& made = function.calls.emplace_back();
+  made.kind = value->routine->gives_rows ? Kind::routine : Kind::scalar;
+  made.columns = routine->result_columns;
+  made.args.push_back(std::move(value));
+  for (ResultColumn& column : result_columns(*routine)) function.columns.push_back(std::move(column));
+  return {};
+}
+
+// The keys and the values of an object are one call each.
+Status bind_json_call(ExpressionBinder& expressions, const JsonFunction& json, std::vector<ExprPtr> args,
+                      SetFunction& function) {
+  if (args.size() != 1 || !can_cast(args[0]->type.id, json.type, Coercion::implicit))
+    return no_such_function(json.name, args);
+  // A text becomes no JSON by itself.
+  if (args[0]->type.id != json.type && args[0]->type.id != TypeId::unknown)
+    return no_such_function(json.name, args);
+  NAMDB_SQL_CHECK(expressions.coerce(args[0], {json.type}, Coercion::implicit));
+  const auto add = [&](Kind kind, std::string_view column, ExprPtr argument) {
+    const bool as_text = json.as_text || kind == Kind::json_keys;
+    function.columns.push_back({std::string(column), {as_text ? TypeId::text : json.type}});
+    SetFunction::Call& call = function.calls.emplace_back();
+    call.kind = kind;
+    call.as_text = as_text;
+    call.name = json.name;
+    call.args.push_back(std::move(argument));
+  };
+  if (json.kind == Kind::json_values) add(Kind::json_keys, "key", clone(*args[0]));
+  add(json.kind, json.kind == Kind::json_keys ? json.name : "value", std::move(args[0]));
+  return {};
+}
+
 }  // namespace
 
 bool is_set_function(std::string_view name) {
@@ -76,6 +142,8 @@ Status bind_set_call(ExpressionBinder& expressions, const Json& json, SetFunctio
   const Node e = node(json);
   const std::string_view name =
       e.kind == "FuncCall" ? name_in_catalog(list(*e.body, "funcname")) : std::string_view();
+  const auto routine = e.kind == "FuncCall" ? expressions.routine_called(*e.body) : nullptr;
+  if (routine != nullptr) return bind_routine_rows(expressions, *e.body, routine, function);
   const std::optional<Kind> kind = kind_of(name);
   if (!kind) {
     // It gives one row.
@@ -93,6 +161,15 @@ Status bind_set_call(ExpressionBinder& expressions, const Json& json, SetFunctio
     args.push_back(std::move(value));
   }
   if (args.empty()) return no_such_function(name, args);
+  if (name == kPartitionAncestors) {
+    function.columns.push_back({"relid", {TypeId::regclass}});
+    SetFunction::Call& call = function.calls.emplace_back();
+    call.kind = Kind::unnest;
+    call.args.push_back(make_constant({TypeId::int4_array}, Datum()));
+    return {};
+  }
+  if (const JsonFunction* of_json = find_json_function(name))
+    return bind_json_call(expressions, *of_json, std::move(args), function);
   if (*kind == Kind::unnest) return bind_unnest(std::move(args), function);
   Type type{TypeId::int4};
   if (*kind == Kind::series) {
@@ -121,18 +198,29 @@ Result<SetFunction> bind_range_function(ExpressionBinder& expressions, const Jso
   return function;
 }
 
+namespace {
+
+// Whether the call gives several values.
+bool gives_values(const ExpressionBinder& expressions, const Json& call) {
+  const auto routine = expressions.routine_called(call);
+  if (routine != nullptr) return routine->returns_set && routine->result_columns == 1;
+  return is_set_function(name_in_catalog(list(call, "funcname")));
+}
+
+}  // namespace
+
 // Not those of subqueries.
-void find_set_calls(const Json& json, std::vector<const Json*>& calls) {
+void find_set_calls(const ExpressionBinder& expressions, const Json& json, std::vector<const Json*>& calls) {
   if (!json.is_structured()) return;
   if (json.is_object() && json.size() == 1) {
     const Node part = node(json);
     if (part.kind == "SubLink") return;
-    if (part.kind == "FuncCall" && is_set_function(name_in_catalog(list(*part.body, "funcname")))) {
+    if (part.kind == "FuncCall" && gives_values(expressions, *part.body)) {
       calls.push_back(&json);
       return;
     }
   }
-  for (const Json& child : json) find_set_calls(child, calls);
+  for (const Json& child : json) find_set_calls(expressions, child, calls);
 }
 
 }  // namespace namdb::sql

@@ -1,6 +1,7 @@
 #include "compute/sql/bind/bind_statement.h"
 
 #include <nlohmann/json.hpp>
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/key_path.h"
 #include "compute/sql/system/server_table.h"
@@ -38,6 +39,8 @@ Result<storage::TableRef> find_table(const StatementBinder& binder, const Json& 
   NAMDB_SQL_ASSIGN(const std::string name, relation_name(range_var));
   const auto table = binder.input.tables.find(name);
   if (table == binder.input.tables.end()) {
+    if (binder.input.views.contains(name))
+      return Status(ErrorCode::wrong_object_type, "\"" + name + "\" is not a table");
     if (find_virtual_table("", name) != nullptr) {
       return Status(ErrorCode::insufficient_privilege,
                     "permission denied for table " + name + ": it can only be read");
@@ -64,9 +67,10 @@ Status check_changeable(const std::string& table) {
                 "the server writes it by itself; " + std::string(own->changed_by));
 }
 
-Result<storage::TableRef> bind_changed_table(const StatementBinder& binder, const Json& range_var) {
+Result<storage::TableRef> bind_changed_table(StatementBinder& binder, const Json& range_var) {
   Result<storage::TableRef> table = bind_table(binder, range_var);
   if (!table.ok()) return table;
+  binder.writes.push_back((*table)->id);
   Status status = check_changeable((*table)->name);
   if (!status.ok()) return located(binder.input.place, range_var, std::move(status));
   return table;
@@ -88,6 +92,7 @@ Result<Source> bind_relation_source(StatementBinder& binder, const Json& range_v
   if (source.virtual_table == nullptr) {
     NAMDB_SQL_ASSIGN(source.table, bind_table(binder, range_var));
     binder.reads_tables = true;
+    binder.reads.push_back(source.table->id);
   }
   source.name = relation;
   if (alias != nullptr) {

@@ -19,7 +19,9 @@ struct CommonTable {
   std::vector<std::string> columns;  // names of the first ones
   OuterRows* outer = nullptr;
   bool recursive = false;                            // it may name itself
-  std::shared_ptr<const WorkingTable> working = {};  // within its recursive part
+  std::shared_ptr<const WorkingTable> working = {};  // within its recursive part; and of one that is kept
+  bool is_kept = false;                              // its rows: those of WithPlan
+  bool has_rows = true;                              // false: it writes, and has no RETURNING
 };
 
 // The state of binding one statement: the parameters' types so far, and its input.
@@ -30,8 +32,19 @@ struct StatementBinder {
   std::size_t depth = 0;                        // of the query that is bound, in others
   std::size_t queries = 0;                      // that were bound, those of WITH once for each use
   bool reads_tables = false;
-  bool gives_id = false;                  // to the transaction, in any query
-  std::string_view locking_command = {};  // SelectPlan's
+  bool gives_id = false;                   // to the transaction, in any query
+  std::string_view locking_command = {};   // SelectPlan's
+  std::vector<RequiredRight> rights = {};  // that the statement needs of its user
+  // Plan's.
+  std::vector<std::uint32_t> reads = {};
+  std::vector<std::uint32_t> writes = {};
+  bool calls_routines = false;
+  bool calls_volatile = false;
+  bool calls_read_only = false;
+  // The statement itself, whose WITH may write. Then the queries of that WITH are kept.
+  const Json* whole = nullptr;
+  std::vector<WithPlan::Query> kept = {};
+  const View* view = nullptr;  // whose query is bound; null: the statement's own
 };
 
 struct BoundQuery {
@@ -48,6 +61,12 @@ Result<BoundQuery> bind_query(StatementBinder& binder, const Json& body, OuterRo
 // Names the queries of a WITH clause, and binds each once, so that an error in one that is not used is found,
 // too. They may be named until they are taken out of binder.common_tables.
 Status bind_with(StatementBinder& binder, const Json& clause, OuterRows* outer);
+// Whether a query of that WITH writes.
+bool has_writes(const Json& clause);
+// Binds a query of a WITH that writes, and names it.
+Status bind_kept_query(StatementBinder& binder, const Json& clause, const Json& table);
+// The plan of a statement with such queries. Error feature_not_supported: it reads a table that they write.
+Result<Plan> add_kept_queries(StatementBinder& binder, Plan plan);
 // Binds the query of WITH, where its name stands.
 Result<BoundQuery> bind_common_query(StatementBinder& binder, const CommonTable& table);
 // A SELECT that is no set operation. WITH is bound.
@@ -74,6 +93,18 @@ Result<Plan> bind_call(StatementBinder& binder, const Json& body);
 Result<Plan> bind_create_table(StatementBinder& binder, const Json& body);
 Result<Plan> bind_alter_table(StatementBinder& binder, const Json& body);
 Result<Plan> bind_rename(StatementBinder& binder, const Json& body);
+Result<Plan> bind_create_view(StatementBinder& binder, const Json& body);
+// The plan of DROP VIEW.
+Plan drop_views(std::vector<std::string> names_of_views, bool if_exists, bool cascades);
+// The query of a view that stands in FROM. `is_plain`: it selects columns of one table, in their order, and
+// does nothing else but leave rows out: so the table may stand in its place.
+struct ViewQuery {
+  BoundQuery bound;
+  bool is_plain = false;
+};
+Result<ViewQuery> bind_view_query(StatementBinder& binder, const View& view);
+// feature_not_supported if the name is a view's. `command`: "INSERT into".
+Status check_no_view(const StatementBinder& binder, const Json& range_var, std::string_view command);
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body);
 Result<Plan> bind_drop(StatementBinder& binder, const Json& body);
 Result<Plan> bind_reindex(const Json& body);
@@ -92,6 +123,8 @@ Result<Plan> bind_fetch(StatementBinder& binder, const Json& body);
 Result<Plan> bind_body(StatementBinder& binder, Node statement);
 // The plan gets the types of the parameters. indeterminate_datatype: one of them has none.
 Status finish_plan(StatementBinder& binder, Plan& plan);
+// Adds what the plan's tables and functions are: a part of finish_plan().
+void add_facts(const StatementBinder& binder, Plan& plan);
 
 // Whether the SELECT is one by which psql asks the system catalogs for words to complete; empty_completion()
 // is a plan for it that returns no rows.
@@ -136,7 +169,7 @@ std::string index_name(std::string_view table, std::span<const std::string_view>
 // The stored table that a RangeVar node names. undefined_table.
 Result<storage::TableRef> bind_table(const StatementBinder& binder, const Json& range_var);
 // The same of one that the statement changes. insufficient_privilege for the table of transactions.
-Result<storage::TableRef> bind_changed_table(const StatementBinder& binder, const Json& range_var);
+Result<storage::TableRef> bind_changed_table(StatementBinder& binder, const Json& range_var);
 Status check_changeable(const std::string& table);
 // The indexes of the source's table; empty for a virtual table.
 std::span<const storage::IndexRef> indexes_of(const BindInput& input, const Source& source);

@@ -28,6 +28,8 @@ Result<ExprPtr> ExpressionBinder::bind_row_subquery(const Json& body, std::size_
   NAMDB_SQL_ASSIGN(BoundQuery bound,
                    bind_query(*statement_, *query.body, &outer, UnknownColumns::become_text));
   columns = bound.columns.size();
+  if (columns == 0)
+    return Status(ErrorCode::syntax_error, "number of columns does not match number of values");
   ExprPtr expr = make_expr(ExprKind::scalar_subquery, bound.columns[0].type);
   for (ExprPtr& argument : outer.arguments) expr->args.push_back(std::move(argument));
   expr->subquery = std::make_shared<Subquery>(Subquery{std::move(*bound.select)});
@@ -60,9 +62,10 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
   auto subquery = std::make_shared<Subquery>(Subquery{std::move(*bound.select)});
   ExprPtr expr = make_expr(ExprKind::exists, {TypeId::boolean}, op);
   if (kind != "EXISTS_SUBLINK") {
-    if (bound.columns.size() > 1) {
-      return Status(ErrorCode::syntax_error,
-                    is_test ? "subquery has too many columns" : "subquery must return only one column");
+    if (bound.columns.size() != 1) {
+      const std::string_view count = bound.columns.empty() ? "few" : "many";
+      return Status(ErrorCode::syntax_error, is_test ? "subquery has too " + std::string(count) + " columns"
+                                                     : "subquery must return only one column");
     }
     if (is_test) {
       NAMDB_SQL_CHECK(unify(test, subquery->query.targets[0], op == '=' ? "=" : "<"));

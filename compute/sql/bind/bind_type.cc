@@ -11,10 +11,9 @@ namespace namdb::sql {
 namespace {
 
 // Types that PostgreSQL has and namdb does not have: their error is not that of a misspelt name.
-constexpr auto kOtherTypes =
-    std::to_array<std::string_view>({"timetz", "jsonb", "money", "bit", "varbit", "inet", "cidr", "macaddr",
-                                     "xml", "serial", "serial4", "bigserial", "serial8", "smallserial",
-                                     "serial2", "regprocedure", "regoper", "regoperator", "regconfig"});
+constexpr auto kOtherTypes = std::to_array<std::string_view>(
+    {"timetz", "money", "bit", "varbit", "inet", "cidr", "macaddr", "xml", "serial", "serial4", "bigserial",
+     "serial8", "smallserial", "serial2", "regprocedure", "regoper", "regoperator", "regconfig"});
 
 constexpr std::int64_t kMaxTypeLength = 10'485'760;  // PostgreSQL's; columns are bounded by their schema
 
@@ -55,8 +54,8 @@ Result<Type> bind_plain_type(const Json& type_name_json) {
           return Status(ErrorCode::invalid_parameter_value,
                         "NUMERIC precision " + std::to_string(modifiers[0]) + " must be between 1 and 1000");
         }
-        if (modifiers[0] > kMaxDecimalScale)
-          return unsupported("numeric with more than " + std::to_string(kMaxDecimalScale) + " digits");
+        if (modifiers[0] > kMaxDecimalDigits)
+          return unsupported("numeric with more than " + std::to_string(kMaxDecimalDigits) + " digits");
         if (scale < 0 || scale > modifiers[0]) return unsupported("numeric scale " + std::to_string(scale));
         return numeric_type(static_cast<unsigned>(modifiers[0]), static_cast<unsigned>(scale));
       }
@@ -67,9 +66,12 @@ Result<Type> bind_plain_type(const Json& type_name_json) {
           return unsupported(std::string(internal_type_name(*id)) + " precision other than 6");
         return type;
       case TypeId::interval:
-        // The fields of INTERVAL '...' HOUR TO MINUTE are those of a literal (bind_interval).
-        if (modifiers.size() > 1) return unsupported("interval precision");
-        return type;
+        if (modifiers.empty()) return type;
+        if (modifiers.size() > 1 && (modifiers[1] < 0 || modifiers[1] > kMaxInterval_digits)) {
+          // PostgreSQL warns, and takes its maximum.
+          modifiers[1] = kMaxInterval_digits;
+        }
+        return interval_type(modifiers[0], modifiers.size() > 1 ? std::optional(modifiers[1]) : std::nullopt);
       default:
         if (!modifiers.empty()) {
           return Status(ErrorCode::syntax_error,
@@ -92,8 +94,9 @@ Result<Type> bind_type(const Json& type_name_json) {
   const std::size_t dimensions = list(type_name_json, "arrayBounds").size();
   if (dimensions == 0) return type;
   if (dimensions > 1) return unsupported("an array of several dimensions");
-  // The elements' lengths are not checked.
-  return array_of(type.id);
+  NAMDB_SQL_ASSIGN(Type array, array_of(type.id));
+  array.modifier = type.modifier;
+  return array;
 }
 
 Result<Type> array_of(TypeId element) {

@@ -1,9 +1,12 @@
 // UPDATE and DELETE, of one table or with the rows of others (FROM, USING).
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "compute/sql/bind/bind_check.h"
+#include "compute/sql/bind/bind_foreign_key.h"
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
@@ -26,6 +29,10 @@ Status bind_rows(StatementBinder& binder, ExpressionBinder& expressions, const J
   find_index_path(source, indexes_of(binder.input, source), {});
   if (source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + source.name + " can only be read");
+  // The condition is evaluated again for the rows that are changed.
+  if (source.key.empty() && source.filter != nullptr && is_volatile(*source.filter))
+    binder.calls_read_only = true;
+  binder.writes.push_back(source.table->id);
   return check_changeable(source.table->name);
 }
 
@@ -70,17 +77,24 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
            {"relation", "targetList", "whereClause", "fromClause", "returningList", "withClause"}));
   ErrorPlace* const place = binder.input.place;
   if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
+  NAMDB_SQL_CHECK(check_no_view(binder, *find(body, "relation"), "UPDATE of"));
   UpdatePlan update;
   ChangedJoin joined;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
   expressions.set_query(&binder, nullptr);
   NAMDB_SQL_CHECK(bind_rows(binder, expressions, body, list(body, "fromClause"), update.source, joined));
+  require_changed(binder, update.source.table, storage::kUpdatePrivilege,
+                  names_columns(body, {"whereClause", "returningList", "targetList"}));
   expressions.set_aggregates(nullptr, "UPDATE");
   for (const Json& item : list(body, "targetList")) {
     NAMDB_SQL_CHECK(
         bind_assignment(expressions, *update.source.table, *node(item).body, place, update.assignments));
   }
   NAMDB_SQL_ASSIGN(update.checks, bind_checks_of(binder, *update.source.table));
+  std::set<std::uint32_t> assigned;
+  for (const Assignment& assignment : update.assignments) assigned.insert(assignment.column);
+  NAMDB_SQL_ASSIGN(update.foreign_keys,
+                   foreign_keys_of_write(binder, update.source.table, WriteKind::updates, &assigned));
   Plan plan;
   plan.tag = "UPDATE";
   NAMDB_SQL_CHECK(bind_returning(expressions, body, place, update.returning, plan.columns));
@@ -96,11 +110,16 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(
       only(body, "DELETE", {"relation", "whereClause", "usingClause", "returningList", "withClause"}));
   if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
+  NAMDB_SQL_CHECK(check_no_view(binder, *find(body, "relation"), "DELETE from"));
   DeletePlan deletion;
   ChangedJoin joined;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_query(&binder, nullptr);
   NAMDB_SQL_CHECK(bind_rows(binder, expressions, body, list(body, "usingClause"), deletion.source, joined));
+  require_changed(binder, deletion.source.table, storage::kDeletePrivilege,
+                  names_columns(body, {"whereClause", "returningList"}));
+  NAMDB_SQL_ASSIGN(deletion.foreign_keys,
+                   foreign_keys_of_write(binder, deletion.source.table, WriteKind::deletes, nullptr));
   Plan plan;
   plan.tag = "DELETE";
   NAMDB_SQL_CHECK(bind_returning(expressions, body, binder.input.place, deletion.returning, plan.columns));

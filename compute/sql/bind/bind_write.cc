@@ -4,6 +4,8 @@
 
 #include "compute/sql/bind/bind_check.h"
 #include "compute/sql/bind/bind_column.h"
+#include "compute/sql/bind/bind_foreign_key.h"
+#include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
@@ -144,8 +146,11 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   if (!overriding && override_kind != "OVERRIDING_NOT_SET") return unsupported("OVERRIDING USER VALUE");
   ErrorPlace* const place = binder.input.place;
   if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
+  NAMDB_SQL_CHECK(check_no_view(binder, *find(body, "relation"), "INSERT into"));
   InsertPlan insert;
   NAMDB_SQL_ASSIGN(insert.table, bind_changed_table(binder, *find(body, "relation")));
+  require(binder, insert.table, storage::kInsertPrivilege);
+  if (names_columns(body, {"returningList"})) require(binder, insert.table, storage::kSelectPrivilege);
   std::string name = insert.table->name;
   if (const Json* alias = find(*find(body, "relation"), "alias")) {
     NAMDB_SQL_CHECK(only(*alias, "an alias", {"aliasname"}));
@@ -178,9 +183,16 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
       insert.rows.push_back(std::move(row));
     }
   }
+  // It reads the rows that are there.
+  if (find(body, "onConflictClause") != nullptr) binder.reads.push_back(insert.table->id);
   if (const Json* clause = find(body, "onConflictClause"))
     NAMDB_SQL_CHECK(bind_conflict(binder, *clause, insert.table, name, insert.conflict));
   NAMDB_SQL_ASSIGN(insert.checks, bind_checks_of(binder, *insert.table));
+  const bool updates = insert.conflict != nullptr && insert.conflict->updates;
+  NAMDB_SQL_ASSIGN(
+      insert.foreign_keys,
+      foreign_keys_of_write(binder, insert.table,
+                            updates ? WriteKind::inserts_or_updates : WriteKind::inserts, nullptr));
   Plan plan;
   plan.tag = "INSERT";
   Source written;
@@ -194,6 +206,7 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
 
 Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPlan& copy) {
   NAMDB_SQL_ASSIGN(copy.insert.table, bind_changed_table(binder, *find(body, "relation")));
+  require(binder, copy.insert.table, storage::kInsertPrivilege);
   const std::vector<layout::Column>& all = copy.insert.table->schema.columns();
   for (const std::string_view name : names(list(body, "attlist")))
     NAMDB_SQL_CHECK(add_column(*copy.insert.table, name, copy.columns));
@@ -212,8 +225,43 @@ Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPl
   NAMDB_SQL_CHECK(add_defaults(expressions, all, given, row));
   copy.insert.rows.push_back(std::move(row));
   NAMDB_SQL_ASSIGN(copy.insert.checks, bind_checks_of(binder, *copy.insert.table));
+  NAMDB_SQL_ASSIGN(copy.insert.foreign_keys,
+                   foreign_keys_of_write(binder, copy.insert.table, WriteKind::inserts, nullptr));
   return {};
 }
+
+namespace {
+
+// The tables that reference those of TRUNCATE are truncated with them, or it is refused.
+Status add_referencing_tables(StatementBinder& binder, bool cascades, TruncatePlan& truncate) {
+  const auto is_truncated = [&](const storage::Table& table) {
+    return std::ranges::any_of(truncate.tables,
+                               [&](const DeletePlan& one) { return one.source.table->id == table.id; });
+  };
+  for (std::size_t i = 0; i < truncate.tables.size(); ++i) {
+    const storage::TableRef table = truncate.tables[i].source.table;
+    for (const ReferencingKey& key : referencing_keys(binder.input, *table)) {
+      if (is_truncated(*key.table)) continue;
+      if (!cascades) {
+        return detailed(binder.input.place,
+                        Status(ErrorCode::feature_not_supported,
+                               "cannot truncate a table referenced in a foreign key constraint",
+                               "Truncate table \"" + key.table->name +
+                                   "\" at the same time, or use TRUNCATE ... CASCADE."),
+                        "Table \"" + key.table->name + "\" references \"" + table->name + "\".");
+      }
+      require(binder, key.table, storage::kTruncatePrivilege);
+      DeletePlan& deletion = truncate.tables.emplace_back();
+      deletion.source.table = key.table;
+      deletion.source.name = key.table->name;
+      binder.writes.push_back(key.table->id);
+      truncate.cascades.push_back(key.table->name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Plan> bind_truncate(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "TRUNCATE", {"relations", "restart_seqs", "behavior"}));
@@ -223,7 +271,9 @@ Result<Plan> bind_truncate(StatementBinder& binder, const Json& body) {
     DeletePlan& deletion = truncate.tables.emplace_back();
     NAMDB_SQL_ASSIGN(deletion.source.table, bind_changed_table(binder, *node(item).body));
     deletion.source.name = deletion.source.table->name;
+    require(binder, deletion.source.table, storage::kTruncatePrivilege);
   }
+  NAMDB_SQL_CHECK(add_referencing_tables(binder, text(body, "behavior") == "DROP_CASCADE", truncate));
   Plan plan;
   plan.tag = "TRUNCATE TABLE";
   plan.body = std::move(truncate);
@@ -237,9 +287,11 @@ Result<Plan> bind_call(StatementBinder& binder, const Json& body) {
   if (parts.empty() || parts.size() > 2 || (parts.size() == 2 && parts[0] != "public"))
     return unsupported("a procedure of another schema");
   const std::string_view name = parts.back();
+  require_execute(binder, name, "procedure");
   const auto routine = binder.input.routines.find(name);
   if (routine != binder.input.routines.end()) return bind_routine_call(binder, call, routine->second);
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
+  expressions.set_routines(&binder);
   expressions.set_variables(binder.input.variables);
   expressions.set_aggregates(nullptr, "CALL arguments");
   CallPlan plan_body;

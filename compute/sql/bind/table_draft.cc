@@ -7,6 +7,7 @@
 
 #include "compute/sql/bind/bind_check.h"
 #include "compute/sql/bind/bind_column.h"
+#include "compute/sql/bind/bind_foreign_key.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
@@ -40,6 +41,7 @@ Result<TableDraft> TableDraft::of(StatementBinder& binder, storage::TableRef tab
   definition.key = names_of(definition.columns, old.schema.key());
   definition.has_key = !has_row_id(old.schema);
   definition.checks = old.checks;
+  definition.foreign_keys = old.foreign_keys;
   draft.partition_ = names_of(definition.columns, old.schema.partition());
   NAMDB_SQL_CHECK(draft.read_indexes());
   for (const layout::Column& column : definition.columns)
@@ -153,8 +155,82 @@ Status TableDraft::drop_checks_of(std::string_view name) {
   return {};
 }
 
-Status TableDraft::drop_column(std::string_view name) {
+Status TableDraft::drop_referencing(const std::vector<std::string>& columns, bool any,
+                                    const std::string& what, const std::string& dependency, bool cascades) {
+  const std::set<std::string> wanted(columns.begin(), columns.end());
+  const auto depends = [&](const storage::ForeignKey& key) {
+    const std::set<std::string> referenced(key.referenced.begin(), key.referenced.end());
+    if (!any) return referenced == wanted;
+    return std::ranges::any_of(referenced,
+                               [&](const std::string& column) { return wanted.contains(column); });
+  };
+  std::vector<ReferencingKey> found;
+  for (const ReferencingKey& key : referencing_keys(binder_.input, *table_)) {
+    const bool is_gone = std::ranges::any_of(cascaded_, [&](const DroppedForeignKey& gone) {
+      return gone.table->id == key.table->id && gone.name == key.key->name;
+    });
+    if (!is_gone && depends(*key.key)) found.push_back(key);
+  }
+  for (const storage::ForeignKey& key : definition_.foreign_keys) {
+    const bool goes_with_it = any && std::ranges::any_of(key.columns, [&](const std::string& column) {
+                                return wanted.contains(column);
+                              });
+    if (key.references == 0 && depends(key) && !goes_with_it) found.push_back({table_, &key});
+  }
+  if (found.empty()) return {};
+  if (!cascades) {
+    std::string detail;
+    for (const ReferencingKey& key : found)
+      detail += (detail.empty() ? "" : "\n") + dependency_text(key) + dependency;
+    return detailed(binder_.input.place,
+                    Status(ErrorCode::dependent_objects_still_exist,
+                           "cannot drop " + what + " because other objects depend on it",
+                           "Use DROP ... CASCADE to drop the dependent objects too."),
+                    std::move(detail));
+  }
+  std::set<std::string> own;
+  for (const ReferencingKey& key : found) {
+    cascaded_texts_.push_back("constraint " + key.key->name + " on table " + key.table->name);
+    if (key.table->id == table_->id) {
+      own.insert(key.key->name);
+    } else {
+      cascaded_.push_back({key.table, key.key->name});
+    }
+  }
+  std::erase_if(definition_.foreign_keys, [&](const auto& key) { return own.contains(key.name); });
+  return {};
+}
+
+Status TableDraft::check_no_foreign_key(std::string_view column) const {
+  const auto refused = [&](const std::string& name) {
+    return unsupported("ALTER COLUMN TYPE of column \"" + std::string(column) + "\" of foreign key \"" +
+                       name + "\"");
+  };
+  for (const storage::ForeignKey& key : definition_.foreign_keys) {
+    if (names_column(key.columns, column) || (key.references == 0 && names_column(key.referenced, column)))
+      return refused(key.name);
+  }
+  for (const ReferencingKey& key : referencing_keys(binder_.input, *table_)) {
+    if (names_column(key.key->referenced, column)) return refused(key.key->name);
+  }
+  return {};
+}
+
+std::vector<std::vector<std::string>> TableDraft::unique_indexes() const {
+  std::vector<std::vector<std::string>> columns;
+  for (const OtherIndex& index : others_) {
+    if (index.unique) columns.push_back(index.columns);
+  }
+  return columns;
+}
+
+Status TableDraft::drop_column(std::string_view name, bool cascades) {
   NAMDB_SQL_CHECK(column(name).status());
+  const std::string dropped = "column " + std::string(name) + " of table " + table_->name;
+  NAMDB_SQL_CHECK(drop_referencing({std::string(name)}, true, dropped, dropped, cascades));
+  std::erase_if(definition_.foreign_keys, [&](const auto& key) { return names_column(key.columns, name); });
+  dropped_columns_.emplace_back(name);
+  cascades_ = cascades_ || cascades;
   if (names_column(partition_, name)) {
     return Status(ErrorCode::invalid_table_definition,
                   "cannot drop column \"" + std::string(name) +
@@ -172,6 +248,8 @@ Status TableDraft::drop_column(std::string_view name) {
 Status TableDraft::set_type(const Json& body, std::string_view name) {
   NAMDB_SQL_CHECK(only(body, "ALTER COLUMN TYPE", {"typeName", "raw_default"}));
   NAMDB_SQL_ASSIGN(layout::Column* const column, this->column(name));
+  NAMDB_SQL_CHECK(check_no_foreign_key(name));
+  retyped_columns_.emplace_back(name);
   const Json& named = *sql::find(body, "typeName");
   const Result<Type> type = bind_type(named);
   if (!type.ok()) return located(binder_.input.place, named, type.status());
@@ -247,16 +325,33 @@ Status TableDraft::drop_not_null(std::string_view name) {
 bool TableDraft::has_constraint(std::string_view name) const {
   return (definition_.has_key && shown_key_name() == name) ||
          std::ranges::any_of(definition_.unique, [&](const auto& unique) { return unique.name == name; }) ||
-         std::ranges::any_of(definition_.checks, [&](const auto& check) { return check.name == name; });
+         std::ranges::any_of(definition_.checks, [&](const auto& check) { return check.name == name; }) ||
+         std::ranges::any_of(definition_.foreign_keys, [&](const auto& key) { return key.name == name; });
 }
 
-Result<bool> TableDraft::drop_constraint(std::string_view name) {
+bool TableDraft::validate_constraint(std::string_view name) {
   if (!has_constraint(name)) return false;
+  for (const storage::ForeignKey& key : definition_.foreign_keys) {
+    if (key.name == name && (key.not_valid || key.unsettled)) validated_.push_back(key.name);
+  }
+  return true;
+}
+
+Result<bool> TableDraft::drop_constraint(std::string_view name, bool cascades) {
+  if (!has_constraint(name)) return false;
+  const std::string dropped = "constraint " + std::string(name) + " on table " + table_->name;
+  const std::string index = "index " + std::string(name);
   if (definition_.has_key && shown_key_name() == name) {
     if (!partition_.empty()) return unsupported("dropping the primary key of a partitioned table");
+    NAMDB_SQL_CHECK(drop_referencing(definition_.key, false, dropped, index, cascades));
     drop_key();
     return true;
   }
+  for (const Definition::Unique& unique : std::vector<Definition::Unique>(definition_.unique)) {
+    if (unique.name == name)
+      NAMDB_SQL_CHECK(drop_referencing(unique.columns, false, dropped, index, cascades));
+  }
+  std::erase_if(definition_.foreign_keys, [&](const auto& key) { return key.name == name; });
   std::erase_if(definition_.unique, [&](const auto& unique) { return unique.name == name; });
   std::erase_if(definition_.checks, [&](const auto& check) { return check.name == name; });
   return true;
@@ -272,6 +367,11 @@ void TableDraft::rename_column(std::string_view name, std::string_view other) {
     if (condition.ok()) check.expression = check_text(**condition, renamed);
   }
   definition_.columns = std::move(renamed);
+  renamed_columns_.emplace(name, other);
+  for (storage::ForeignKey& key : definition_.foreign_keys) {
+    rename_in(key.columns, name, other);
+    if (key.references == 0) rename_in(key.referenced, name, other);
+  }
   rename_in(definition_.key, name, other);
   for (Definition::Unique& unique : definition_.unique) rename_in(unique.columns, name, other);
   for (OtherIndex& index : others_) rename_in(index.columns, name, other);
@@ -299,6 +399,19 @@ Result<AlterTablePlan> TableDraft::finish() && {
   if (ordered_) plan.definition.ordered_key = shown_key_name();
   if (!definition_.new_checks.empty()) plan.replaces_rows = true;
   NAMDB_SQL_ASSIGN(plan.definition.checks, bind_checks(binder_, definition_));
+  NAMDB_SQL_ASSIGN(plan.definition.foreign_keys, bind_foreign_keys(binder_, definition_, unique_indexes()));
+  plan.validated = std::move(validated_);
+  for (std::size_t i = definition_.foreign_keys.size(); i < plan.definition.foreign_keys.size(); ++i) {
+    storage::ForeignKey& added = plan.definition.foreign_keys[i];
+    if (!added.not_valid) plan.validated.push_back(added.name);
+    added.not_valid = true;
+    added.unsettled = true;
+  }
+  plan.cascaded = std::move(cascaded_);
+  plan.dropped_columns = std::move(dropped_columns_);
+  plan.retyped_columns = std::move(retyped_columns_);
+  plan.renamed_columns = std::move(renamed_columns_);
+  plan.cascades = cascades_;
   NAMDB_SQL_ASSIGN(std::vector<std::uint32_t> key,
                    constraint_columns(definition_, definition_.key, "primary key constraint"));
   NAMDB_SQL_CHECK(add_unique(definition_, key, plan.definition));
@@ -323,6 +436,8 @@ Status TableDraft::finish_rows(AlterTablePlan& plan) {
     txn::IndexDefinition index{other.name, {}, {}, other.unique, other.hash};
     NAMDB_SQL_ASSIGN(const std::vector<std::uint32_t> columns,
                      constraint_columns(definition_, other.columns, "index"));
+    for (const std::uint32_t column : columns)
+      NAMDB_SQL_CHECK(check_index_column(definition_.columns[column], other.hash));
     for (std::size_t i = 0; i < columns.size(); ++i)
       index.columns.push_back({columns[i], static_cast<bool>(other.descending[i])});
     plan.indexes.push_back(std::move(index));

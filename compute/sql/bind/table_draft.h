@@ -25,13 +25,18 @@ class TableDraft {
 
   // Makes a place for the value of the column that the definition has got last: its default.
   Status add_value();
-  Status drop_column(std::string_view name);
+  // `cascades`: with what depends on it in other tables.
+  Status drop_column(std::string_view name, bool cascades);
   // Of ALTER COLUMN TYPE: the old value is cast, unless USING says otherwise.
   Status set_type(const Json& column_definition, std::string_view name);
   Status set_not_null(std::string_view name);
   Status drop_not_null(std::string_view name);
-  // False: the table has no such constraint.
-  Result<bool> drop_constraint(std::string_view name);
+  // False: the table has no such constraint. `cascades`: with the foreign keys that depend on it.
+  Result<bool> drop_constraint(std::string_view name, bool cascades);
+  // Of VALIDATE CONSTRAINT; false: the table has no such constraint.
+  bool validate_constraint(std::string_view name);
+  // The objects that CASCADE has dropped.
+  const std::vector<std::string>& cascaded() const { return cascaded_texts_; }
   bool has_constraint(std::string_view name) const;
   // After the definition has got a primary key.
   Status use_key();
@@ -61,6 +66,13 @@ class TableDraft {
   // Takes what names the column out of the definition; true: the key did.
   bool drop_dependents(std::string_view name);
   Status drop_checks_of(std::string_view column);
+  // Finds the foreign keys that reference all of these columns, or, if `any`, one of them: an error, or with
+  // CASCADE they go. `what`: "column a of table t", which is to be dropped; `dependency`: they depend on it.
+  Status drop_referencing(const std::vector<std::string>& columns, bool any, const std::string& what,
+                          const std::string& dependency, bool cascades);
+  // Error if a foreign key has the column, here or elsewhere.
+  Status check_no_foreign_key(std::string_view column) const;
+  std::vector<std::vector<std::string>> unique_indexes() const;
   std::string shown_key_name() const;
   Status finish_rows(AlterTablePlan& plan);
   Status finish_names(AlterTablePlan& plan);
@@ -71,6 +83,13 @@ class TableDraft {
   std::map<std::string, ExprPtr, std::less<>> values_;  // by column
   std::vector<OtherIndex> others_;
   std::vector<std::string> partition_;
+  std::vector<DroppedForeignKey> cascaded_;
+  std::vector<std::string> cascaded_texts_;
+  std::vector<std::string> validated_;
+  std::vector<std::string> dropped_columns_;
+  std::vector<std::string> retyped_columns_;
+  std::map<std::string, std::string> renamed_columns_;
+  bool cascades_ = false;
   bool ordered_ = false;
   bool replaces_rows_ = false;
 };

@@ -1,6 +1,9 @@
 #include "compute/sql/catalog/catalog.h"
 
+#include <algorithm>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "common/base/checksum.h"
 #include "compute/sql/value/row_id.h"
@@ -39,7 +42,9 @@ bool is_server_table(const storage::Table& table) {
 
 }  // namespace
 
-Catalog::Catalog(std::vector<storage::TableRef> tables) {
+Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> views,
+                 std::vector<CatalogRoutine> routines)
+    : routines_(std::move(routines)) {
   for (const SystemRelation& system : system_relations()) {
     CatalogRelation relation;
     relation.oid = system.oid;
@@ -50,6 +55,67 @@ Catalog::Catalog(std::vector<storage::TableRef> tables) {
     add(std::move(relation));
   }
   for (const storage::TableRef& table : tables) add_table(table);
+  for (const storage::TableRef& table : tables) add_foreign_keys(table, tables);
+  for (const ViewRef& view : views) {
+    CatalogRelation relation;
+    relation.kind = 'v';
+    relation.oid = oid_of(view->id, 0);
+    relation.name = view->name;
+    relation.view = view;
+    add(std::move(relation));
+  }
+}
+
+void Catalog::add_foreign_keys(const storage::TableRef& table, const std::vector<storage::TableRef>& tables) {
+  for (const storage::ForeignKey& key : table->foreign_keys) {
+    CatalogRelation constraint;
+    constraint.kind = 'F';
+    constraint.oid = check_oid(*table, key.name);
+    constraint.name = key.name;
+    constraint.table = table;
+    constraint.foreign_key = &key;
+    constraint.referenced = key.references == 0 ? table : nullptr;
+    for (const storage::TableRef& other : tables) {
+      if (other->id == key.references) constraint.referenced = other;
+    }
+    if (constraint.referenced != nullptr) add(std::move(constraint));
+  }
+}
+
+Oid Catalog::referenced_oid(const CatalogRelation& foreign_key) {
+  return table_oid_of(*foreign_key.referenced);
+}
+
+Catalog::UniqueKey Catalog::referenced_key(const CatalogRelation& foreign_key) {
+  const storage::Table& table = *foreign_key.referenced;
+  const std::vector<std::uint32_t> columns = foreign_key_columns(foreign_key, true);
+  const std::set<std::uint32_t> wanted(columns.begin(), columns.end());
+  const std::vector<std::uint32_t>& key = table.schema.key();
+  if (!has_row_id(table.schema) && std::set<std::uint32_t>(key.begin(), key.end()) == wanted)
+    return {primary_key_oid(table), table.primary_key_name(), key};
+  for (const storage::IndexRef& index : table.indexes) {
+    UniqueKey unique{index_oid(*index), index->name, {}};
+    for (const layout::IndexColumn& column : index->shape.columns()) unique.columns.push_back(column.column);
+    const std::set<std::uint32_t> has(unique.columns.begin(), unique.columns.end());
+    if (index->unique && !index->replaced() && has == wanted) return unique;
+  }
+  return {};
+}
+
+std::vector<std::uint32_t> Catalog::foreign_key_columns(const CatalogRelation& foreign_key, bool referenced) {
+  const storage::ForeignKey& key = *foreign_key.foreign_key;
+  const layout::Schema& schema = (referenced ? foreign_key.referenced : foreign_key.table)->schema;
+  std::vector<std::uint32_t> columns;
+  for (const std::string& column : referenced ? key.referenced : key.columns) {
+    if (const auto position = schema.find(column)) columns.push_back(*position);
+  }
+  return columns;
+}
+
+bool Catalog::is_in_foreign_key(const storage::Table& table) const {
+  return std::ranges::any_of(relations_, [&table](const CatalogRelation& one) {
+    return one.is_foreign_key() && (one.table->id == table.id || one.referenced->id == table.id);
+  });
 }
 
 void Catalog::add(CatalogRelation relation) {
@@ -111,7 +177,7 @@ const CatalogRelation* Catalog::find(std::int64_t oid) const {
 
 const CatalogRelation* Catalog::find(std::string_view schema, std::string_view name) const {
   for (const CatalogRelation& relation : relations_) {
-    if (relation.name != name || relation.is_check()) continue;
+    if (relation.name != name || !relation.is_relation()) continue;
     // information_schema is not searched, and the server's tables are found by their names alone.
     const bool matches =
         schema.empty() ? relation.schema != kInformationSchemaOid : schema == schema_name(relation.schema);
@@ -138,8 +204,31 @@ Oid Catalog::index_oid(const storage::Index& index) {
   return oid_of(index.id, 2);
 }
 
+Oid Catalog::object_oid(std::uint32_t id) {
+  return oid_of(id, 0);
+}
+
 Oid Catalog::primary_key_oid(const storage::Table& table) {
   return oid_of(table.id, 1);
+}
+
+// Tables and routines are numbered together.
+Oid Catalog::routine_oid(const storage::Routine& routine) {
+  return oid_of(routine.id, 0);
+}
+
+Oid Catalog::library_routine_oid(std::string_view name) {
+  return sequence_oid("library " + std::string(name));
+}
+
+const CatalogRoutine* Catalog::find_routine(std::int64_t oid) const {
+  const auto found = std::ranges::find(routines_, static_cast<Oid>(oid), &CatalogRoutine::oid);
+  return found == routines_.end() ? nullptr : &*found;
+}
+
+const CatalogRoutine* Catalog::find_routine(std::string_view name) const {
+  const auto found = std::ranges::find(routines_, name, &CatalogRoutine::name);
+  return found == routines_.end() ? nullptr : &*found;
 }
 
 std::string_view schema_name(Oid schema) {

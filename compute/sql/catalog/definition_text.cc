@@ -43,6 +43,12 @@ std::string column_list(const CatalogRelation& index, bool with_order) {
   return "(" + list + ")";
 }
 
+std::string name_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + quote_identifier(name);
+  return list;
+}
+
 // Whether the first parenthesis is closed by the last one.
 bool is_in_parentheses(std::string_view text) {
   if (!text.starts_with('(') || !text.ends_with(')')) return false;
@@ -104,7 +110,39 @@ std::string index_text(const CatalogRelation& index, bool with_schema) {
   return text + column_list(index, true);
 }
 
+std::string view_text(const CatalogRelation& view) {
+  return " " + view.view->query + ";";
+}
+
+std::string_view action_text(storage::ForeignKeyAction action) {
+  switch (action) {
+    case storage::ForeignKeyAction::restricted:
+      return "RESTRICT";
+    case storage::ForeignKeyAction::cascade:
+      return "CASCADE";
+    case storage::ForeignKeyAction::set_null:
+      return "SET NULL";
+    case storage::ForeignKeyAction::set_default:
+      return "SET DEFAULT";
+    case storage::ForeignKeyAction::no_action:
+      break;
+  }
+  return "NO ACTION";
+}
+
 std::string constraint_text(const CatalogRelation& index, bool pretty) {
+  if (index.is_foreign_key()) {
+    const storage::ForeignKey& key = *index.foreign_key;
+    std::string text = "FOREIGN KEY (" + name_list(key.columns) + ") REFERENCES " +
+                       quote_identifier(index.referenced->name) + "(" + name_list(key.referenced) + ")";
+    if (key.match_full) text += " MATCH FULL";
+    if (key.on_update != storage::ForeignKeyAction::no_action)
+      text += " ON UPDATE " + std::string(action_text(key.on_update));
+    if (key.on_delete != storage::ForeignKeyAction::no_action)
+      text += " ON DELETE " + std::string(action_text(key.on_delete));
+    if (key.not_valid) text += " NOT VALID";
+    return text;
+  }
   if (index.is_check()) {
     const std::string& condition = index.check->expression;
     return pretty && is_in_parentheses(condition) ? "CHECK " + condition : "CHECK (" + condition + ")";

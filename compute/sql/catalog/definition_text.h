@@ -18,7 +18,12 @@ std::string quote_literal(std::string_view text);
 std::string default_text(const layout::Column& column);
 // CREATE INDEX ..., with schemas in names or without.
 std::string index_text(const CatalogRelation& index, bool with_schema);
-// "PRIMARY KEY (a, b)", "UNIQUE (a)", "CHECK ((a > 0))": of a constraint. `pretty`: "CHECK (a > 0)".
+// The query of a view, as it was written.
+std::string view_text(const CatalogRelation& view);
+// The action of a foreign key: "NO ACTION".
+std::string_view action_text(storage::ForeignKeyAction action);
+// "PRIMARY KEY (a, b)", "UNIQUE (a)", "CHECK ((a > 0))", "FOREIGN KEY (a) REFERENCES t(b)": of a constraint.
+// `pretty`: "CHECK (a > 0)".
 std::string constraint_text(const CatalogRelation& index, bool pretty);
 // The name by which regclass shows it: with its schema where the name alone means something else.
 std::string relation_text(const CatalogRelation& relation);

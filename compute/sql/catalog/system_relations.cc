@@ -286,6 +286,8 @@ constexpr std::array kRows = std::to_array<Row>({
      "character_set_catalog:name character_set_schema:name character_set_name:name "
      "character_repertoire:name form_of_use:name default_collate_catalog:name "
      "default_collate_schema:name default_collate_name:name"},
+    {13236, "information_schema", "applicable_roles", 'v',
+     "grantee:name role_name:name is_grantable:text"},
     {13260, "information_schema", "check_constraints", 'v',
      "constraint_catalog:name constraint_schema:name constraint_name:name check_clause:text"},
     {13295, "information_schema", "columns", 'v',
@@ -323,6 +325,8 @@ constexpr std::array kRows = std::to_array<Row>({
      "interval_type:text interval_precision:int4 domain_default:text udt_catalog:name udt_schema:name "
      "udt_name:name scope_catalog:name scope_schema:name scope_name:name maximum_cardinality:int4 "
      "dtd_identifier:name"},
+    {13325, "information_schema", "enabled_roles", 'v',
+     "role_name:name"},
     {13329, "information_schema", "key_column_usage", 'v',
      "constraint_catalog:name constraint_schema:name constraint_name:name table_catalog:name "
      "table_schema:name table_name:name column_name:name ordinal_position:int4 "
@@ -367,6 +371,9 @@ constexpr std::array kRows = std::to_array<Row>({
      "result_cast_type_udt_name:name result_cast_scope_catalog:name result_cast_scope_schema:name "
      "result_cast_scope_name:name result_cast_maximum_cardinality:int4 "
      "result_cast_dtd_identifier:name"},
+    {13421, "information_schema", "role_table_grants", 'v',
+     "grantor:name grantee:name table_catalog:name table_schema:name table_name:name "
+     "privilege_type:text is_grantable:text with_hierarchy:text"},
     {13382, "information_schema", "schemata", 'v',
      "catalog_name:name schema_name:name schema_owner:name default_character_set_catalog:name "
      "default_character_set_schema:name default_character_set_name:name sql_path:text"},

@@ -6,8 +6,61 @@
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/equal_bytes.h"
 #include "compute/sql/value/interval.h"
+#include "compute/sql/value/jsonb.h"
 
 namespace namdb::sql {
+namespace {
+
+// Of a numeric column that is stored in 64 bits.
+constexpr unsigned kMostWordDigits = 18;
+
+}  // namespace
+
+AggregateStep step_of(const Aggregate& aggregate) {
+  if (aggregate.kind == AggregateKind::count_rows) return AggregateStep::count_rows;
+  if (aggregate.distinct || aggregate.argument->kind != ExprKind::column) return AggregateStep::evaluated;
+  const TypeClass type_class = aggregate.argument->type.type_class();
+  const bool is_integer = type_class == TypeClass::integer || type_class == TypeClass::time ||
+                          type_class == TypeClass::time_of_day;
+  switch (aggregate.kind) {
+    case AggregateKind::count:
+      return AggregateStep::count;
+    case AggregateKind::sum:
+    case AggregateKind::average: {
+      // Only these are stored in a word.
+      const auto digits = aggregate.argument->type.numeric_precision();
+      const bool is_word = type_class == TypeClass::integer ||
+                           (type_class == TypeClass::numeric && digits && *digits <= kMostWordDigits);
+      return is_word ? AggregateStep::sum : AggregateStep::evaluated;
+    }
+    case AggregateKind::minimum:
+      return is_integer ? AggregateStep::least : AggregateStep::evaluated;
+    case AggregateKind::maximum:
+      return is_integer ? AggregateStep::greatest : AggregateStep::evaluated;
+    default:
+      return AggregateStep::evaluated;
+  }
+}
+
+void Accumulator::add_stored(AggregateStep step, const layout::RowView& row) {
+  if (step == AggregateStep::count_rows) {
+    ++count_;
+    return;
+  }
+  const std::uint32_t column = aggregate_->argument->index;
+  if (row.is_null(column)) return;
+  ++count_;
+  if (step == AggregateStep::count) return;
+  const std::int64_t value = row.integer(column);
+  if (step == AggregateStep::sum) {
+    // Stored numbers have 64 bits, and so the sum of all rows that there can be fits.
+    sum_.value += value;
+    sum_.scale = row.schema().columns()[column].scale;
+    return;
+  }
+  const bool is_better = step == AggregateStep::least ? value < best_.integer : value > best_.integer;
+  if (best_.null || is_better) best_ = Datum::of_integer(value);
+}
 
 Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, MemoryBudget* budget) {
   if (aggregate_->kind == AggregateKind::count_rows) {
@@ -16,6 +69,8 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
   }
   Datum value;
   if (Status status = evaluate(*aggregate_->argument, context, value); !status.ok()) return status;
+  if (value.null && aggregate_->kind == AggregateKind::json_object)
+    return Status(ErrorCode::invalid_parameter_value, "field name must not be null");
   if (value.null && aggregate_->kind != AggregateKind::array) return {};
   if (aggregate_->distinct) {
     std::string bytes;
@@ -27,8 +82,7 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
   }
   ++count_;
   context.work->charge_bytes(value.text.size());
-  if (aggregate_->kind == AggregateKind::array || aggregate_->kind == AggregateKind::joined_string)
-    return collect(context, value, memory, budget);
+  if (aggregate_->collects()) return collect(context, value, memory, budget);
   return add_value(value);
 }
 
@@ -70,12 +124,32 @@ Status Accumulator::collected(Arena& arena, Datum& out) const {
     out = writer.finish(arena);
     return {};
   }
+  if (aggregate_->kind == AggregateKind::json_array || aggregate_->kind == AggregateKind::json_object)
+    return collected_json(arena, out);
   std::string text;
   for (const Kept& kept : collection_->kept) {
     if (&kept != &*collection_->kept.begin() && !kept.separator.null) text += kept.separator.text;
     text += kept.value.text;
     if (Status status = check_text_bytes(text.size()); !status.ok()) return status;
   }
+  out = Datum::of_text(arena.copy(text));
+  return {};
+}
+
+Status Accumulator::collected_json(Arena& arena, Datum& out) const {
+  const bool is_object = aggregate_->kind == AggregateKind::json_object;
+  const bool is_jsonb = aggregate_->type.id == TypeId::jsonb;
+  const bool spaced = is_object && !is_jsonb;  // as PostgreSQL writes them
+  std::string text = is_object ? "{" : "[";
+  if (spaced) text += ' ';
+  for (const Kept& kept : collection_->kept) {
+    if (&kept != &*collection_->kept.begin()) text += ", ";
+    text += kept.value.text;
+    if (Status status = check_text_bytes(text.size()); !status.ok()) return status;
+  }
+  if (spaced) text += ' ';
+  text += is_object ? '}' : ']';
+  if (is_jsonb) return is_object ? parse_jsonb(text, arena, out) : finish_jsonb(text, arena, out);
   out = Datum::of_text(arena.copy(text));
   return {};
 }
@@ -148,6 +222,8 @@ Status Accumulator::result(Arena& arena, Datum& out) const {
       return {};
     case AggregateKind::array:
     case AggregateKind::joined_string:
+    case AggregateKind::json_array:
+    case AggregateKind::json_object:
       if (collection_ == nullptr) break;
       return collected(arena, out);
     case AggregateKind::sum:
@@ -173,7 +249,7 @@ Status Accumulator::result(Arena& arena, Datum& out) const {
         return {};
       }
       if (interval) {
-        const Result<Interval> mean = multiply(interval_sum_, 1 / static_cast<double>(count_));
+        const Result<Interval> mean = divide(interval_sum_, static_cast<double>(count_));
         if (!mean.ok()) return mean.status();
         out = Datum::of_interval(*mean);
         return {};

@@ -12,10 +12,25 @@
 
 namespace namdb::sql {
 
+// The way in which an aggregate takes a row of a table into account. All but `evaluated` read a column of
+// the row as it is stored, and cannot fail.
+enum class AggregateStep : std::uint8_t {
+  evaluated,  // as expressions say
+  count_rows,
+  count,     // of a column
+  sum,       // and average, of a column of whole or decimal numbers
+  least,     // min() of a column whose values are stored as integers
+  greatest,  // max()
+};
+
+AggregateStep step_of(const Aggregate& aggregate);
+
 class Accumulator {
  public:
   explicit Accumulator(const Aggregate& aggregate) : aggregate_(&aggregate) {}
 
+  // The same as add() of a row of a table, for a step that is not `evaluated`.
+  void add_stored(AggregateStep step, const layout::RowView& row);
   // Takes the context's row into account. The values that DISTINCT has seen are kept in `memory`, of which
   // `budget` has a part. numeric_out_of_range, out_of_memory, and the argument's errors.
   Status add(const EvalContext& context, GatheredMemory& memory, MemoryBudget* budget);
@@ -46,6 +61,7 @@ class Accumulator {
   Status collect(const EvalContext& context, const Datum& value, GatheredMemory& memory,
                  MemoryBudget* budget);
   Status collected(Arena& arena, Datum& out) const;
+  Status collected_json(Arena& arena, Datum& out) const;
 
   const Aggregate* aggregate_;
   std::int64_t count_ = 0;

@@ -33,6 +33,7 @@ Status ChangedRows::add(Run& run, std::span<const Datum> row, Keys& keys) {
 
 reactor::Task<Status> ChangedRows::read(Run& run, Keys& keys) {
   keys.key_bytes = table_.schema.key_bytes();
+  run.selects_rows = true;
   GatheredRows portion;
   Arena arena;
   Run nested = run.nested(portion, arena, run.work, run.outer);
@@ -44,6 +45,7 @@ reactor::Task<Status> ChangedRows::read(Run& run, Keys& keys) {
     if (!status.ok()) co_return status;
     if (portion.size() < kPortionRows) break;
   }
+  run.selects_rows = false;
   co_return Status();
 }
 

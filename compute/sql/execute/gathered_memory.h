@@ -23,6 +23,8 @@ class GatheredMemory {
 
   // Before so many bytes more are gathered. `budget`: of all clients; null: none. Error out_of_memory.
   Status add(MemoryBudget* budget, std::size_t bytes);
+  // So many of the bytes are gathered no more. The budget gets them back when the clause ends.
+  void give_back(std::size_t bytes) { bytes_ -= bytes; }
 
  private:
   std::string_view use_;

@@ -1,12 +1,22 @@
 #include "compute/sql/execute/groups.h"
 
+#include "common/base/checksum.h"
 #include "compute/sql/value/equal_bytes.h"
 
 namespace namdb::sql {
 
+std::size_t Groups::HashOfBytes::operator()(std::string_view bytes) const {
+  return checksum64(std::as_bytes(std::span(bytes)));
+}
+
 Groups::Groups(const SelectPlan& plan)
     : plan_(plan),
       memory_("GROUP BY can keep", "fewer groups, or a WHERE that selects a part of them, take less") {
+  for (const Aggregate& aggregate : plan.aggregates) {
+    steps_.push_back(step_of(aggregate));
+    all_stored_ = all_stored_ && steps_.back() != AggregateStep::evaluated;
+  }
+  row_values_.resize(plan.groups.size());
   if (plan.groups.empty()) add_group({});
 }
 
@@ -23,8 +33,9 @@ Status Groups::find_group(Run& run, const EvalContext& context) {
     group_ = &groups_.front();
     return {};
   }
-  std::vector<Datum> values(plan_.groups.size());
-  std::string bytes;
+  std::vector<Datum>& values = row_values_;
+  std::string& bytes = row_bytes_;
+  bytes.clear();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (Status status = evaluate(*plan_.groups[i], context, values[i]); !status.ok()) return status;
     append_equal_bytes(bytes, plan_.groups[i]->type.id, values[i]);
@@ -46,6 +57,11 @@ Status Groups::find_group(Run& run, const EvalContext& context) {
 Status Groups::add(Run& run, const EvalContext& context) {
   if (group_ == nullptr) {
     if (Status status = find_group(run, context); !status.ok()) return status;
+  }
+  if (all_stored_ && context.row != nullptr) {
+    add_stored(*group_, *context.row);
+    group_ = nullptr;
+    return {};
   }
   for (; done_accumulators_ < group_->accumulators.size(); ++done_accumulators_) {
     if (context.work->exhausted()) return context.work->pause();

@@ -25,6 +25,10 @@ class Groups {
 
   // Takes the context's row into account. When the work is paused it is called again.
   Status add(Run& run, const EvalContext& context);
+  // Whether all rows are of one group, whose aggregates read columns as they are stored.
+  bool adds_stored() const { return plan_.groups.empty() && all_stored_ && !plan_.first_value_decides; }
+  // Then: the same as add().
+  void add_stored(const layout::RowView& row) { add_stored(groups_.front(), row); }
   // The number of groups, in the order of their first rows.
   std::size_t size() const { return groups_.size(); }
   // The first group's one aggregate has a value.
@@ -37,12 +41,23 @@ class Groups {
     std::span<const Datum> values;
     std::vector<Accumulator> accumulators;
   };
+  struct HashOfBytes {
+    std::size_t operator()(std::string_view bytes) const;
+  };
   Status find_group(Run& run, const EvalContext& context);
   Group& add_group(std::span<const Datum> values);
+  void add_stored(Group& group, const layout::RowView& row) {
+    for (std::size_t i = 0; i < steps_.size(); ++i) group.accumulators[i].add_stored(steps_[i], row);
+  }
 
   const SelectPlan& plan_;
   std::deque<Group> groups_;
-  absl::flat_hash_map<std::string_view, Group*> by_values_;
+  std::vector<AggregateStep> steps_;  // of the aggregates
+  bool all_stored_ = true;            // no step is `evaluated`
+  absl::flat_hash_map<std::string_view, Group*, HashOfBytes> by_values_;
+  // Of the row that is taken into account.
+  std::vector<Datum> row_values_;
+  std::string row_bytes_;
   Arena arena_;
   GatheredMemory memory_;
   std::vector<Datum> results_;

@@ -10,6 +10,7 @@
 
 #include "compute/sql/execute/column_values.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/wide_datum.h"
 
 namespace namdb::sql {
 namespace {
@@ -22,6 +23,7 @@ struct Floor {
   std::int64_t integer = 0;
   double real = 0;
   std::string_view text;
+  layout::WideField wide{};
 };
 
 std::int64_t least_integer(layout::ColumnType type) {
@@ -67,6 +69,12 @@ double single_floor(double number) {
 
 Floor floor_of(const layout::Column& column, const Type& type, const Datum& value) {
   Floor floor;
+  if (column.is_wide()) {
+    const Decimal number = type.id == TypeId::numeric ? value.decimal() : Decimal{value.integer, 0};
+    floor.wide =
+        column.type == layout::ColumnType::interval ? wide_field_of(value.interval()) : wide_field_of(number);
+    return floor;
+  }
   if (column.is_string()) {
     floor.text =
         column.type == layout::ColumnType::character ? without_trailing_blanks(value.text) : value.text;
@@ -97,6 +105,8 @@ Floor floor_of(const layout::Column& column, const Type& type, const Datum& valu
 void append(layout::IndexPrefix& prefix, const layout::Column& column, const Floor& value) {
   if (column.is_string()) {
     prefix.text(value.text);
+  } else if (column.is_wide()) {
+    prefix.wide(value.wide.data());
   } else if (column.is_real()) {
     prefix.real(value.real);
   } else {

@@ -16,6 +16,7 @@ InsertedRows::InsertedRows(const InsertPlan& plan)
 
 reactor::Task<Status> InsertedRows::read(Run& run) {
   if (plan_.query == nullptr) co_return Status();
+  run.selects_rows = true;
   rows_ = std::make_unique<GatheredRows>();
   Arena arena;
   Run nested = run.nested(*rows_, arena, run.work, run.outer);
@@ -34,6 +35,7 @@ reactor::Task<Status> InsertedRows::read(Run& run) {
     }
     if (rows_->size() - before < kPortionRows) break;
   }
+  run.selects_rows = false;
   co_return Status();
 }
 

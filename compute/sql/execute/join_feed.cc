@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/sql/execute/index_range.h"
+#include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/source_keys.h"
 
 namespace namdb::sql {
@@ -66,6 +67,10 @@ reactor::Task<Status> JoinFeed::give_first(Run& run, std::vector<Row>* out) {
       EvalContext context = run.context();
       context.arena = &level.arena;
       level.feed.show(run, i, context);
+      if (level.filter.rejects(context)) {
+        if (run.work.due()) status = co_await run.take_turn();
+        continue;
+      }
       const std::span<Datum> row = level.arena.make(plan_.slots.size());
       for (const JoinedSource::Read& read : level.joined.reads)
         read_value(context, read.column, row[read.slot]);
@@ -122,10 +127,15 @@ reactor::Task<Status> JoinFeed::find_by_key(Run& run, Level* level) {
   Status status = count_looked_up(asked);
   if (!status.ok()) co_return status;
   run.work.charge(asked * Work::kReadRow_units);
+  PartCost cost(run, &level->joined.source);
   status = co_await run.transaction->fetch();
   if (!status.ok()) co_return status;
-  for (std::vector<txn::RowId>& found : level->found)
+  std::size_t there = 0;
+  for (std::vector<txn::RowId>& found : level->found) {
     std::erase_if(found, [&run](txn::RowId row) { return !run.transaction->found(row); });
+    there += found.size();
+  }
+  cost.end(there);
   co_return Status();
 }
 
@@ -149,6 +159,7 @@ reactor::Task<Status> JoinFeed::find_by_index(Run& run, Level* level) {
   }
   std::vector<std::vector<txn::RowId>> rows;
   const txn::RowUse use = level->joined.source.to_change ? txn::RowUse::may_change : txn::RowUse::only_read;
+  PartCost cost(run, &level->joined.source);
   Status status = co_await run.transaction->find_each(level->joined.source.table, path.index,
                                                       std::move(ranges), use, rows);
   if (!status.ok()) co_return status;
@@ -157,6 +168,7 @@ reactor::Task<Status> JoinFeed::find_by_index(Run& run, Level* level) {
     found += rows[range].size();
     std::ranges::copy(rows[range], std::back_inserter(level->found[owners[range]]));
   }
+  cost.end(found);
   run.work.charge(found * Work::kReadRow_units);
   co_return count_looked_up(found);
 }

@@ -10,6 +10,7 @@
 
 #include "compute/sql/execute/join_table.h"
 #include "compute/sql/execute/row_feed.h"
+#include "compute/sql/execute/row_filter.h"
 #include "compute/sql/execute/set_function.h"
 #include "compute/sql/execute/source_feed.h"
 
@@ -33,7 +34,10 @@ class JoinFeed final : public RowFeed {
 
   struct Level {
     Level(const JoinedSource& joined_source, std::size_t slots)
-        : joined(joined_source), feed(joined_source.source), table(joined_source, slots) {
+        : joined(joined_source),
+          feed(joined_source.source),
+          filter(joined_source),
+          table(joined_source, slots) {
       if (joined.method != JoinMethod::by_function) return;
       function = std::make_unique<SetFunctionRows>(*joined.source.function);
       function_row.resize(joined.source.function->columns.size());
@@ -41,6 +45,7 @@ class JoinFeed final : public RowFeed {
 
     const JoinedSource& joined;
     SourceFeed feed;      // of the first table
+    RowFilter filter;     // likewise
     JoinTableRows table;  // JoinMethod::hash and all
     bool table_is_read = false;
     std::unique_ptr<SetFunctionRows> function;  // by_function: the rows for the input's next row

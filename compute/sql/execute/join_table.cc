@@ -1,5 +1,6 @@
 #include "compute/sql/execute/join_table.h"
 
+#include "compute/sql/execute/row_filter.h"
 #include "compute/sql/execute/source_feed.h"
 #include "compute/sql/value/equal_bytes.h"
 
@@ -25,6 +26,7 @@ JoinTableRows::JoinTableRows(const JoinedSource& joined, std::size_t slots)
 
 reactor::Task<Status> JoinTableRows::read(Run& run) {
   SourceFeed feed(joined_.source);
+  const RowFilter filter(joined_);
   while (!feed.exhausted()) {
     Status status = co_await feed.load(run, 0);
     if (run.work.paused()) {
@@ -36,6 +38,11 @@ reactor::Task<Status> JoinTableRows::read(Run& run) {
     for (std::size_t row = 0; row < feed.size(); ++row) {
       EvalContext context = run.context();
       feed.show(run, row, context);
+      if (filter.rejects(context)) {
+        if (run.work.due()) status = co_await run.take_turn();
+        if (!status.ok()) co_return status;
+        continue;
+      }
       for (const JoinedSource::Read& read : joined_.reads)
         read_value(context, read.column, slots_[read.slot]);
       status = co_await add(run, slots_);

@@ -1,6 +1,7 @@
 #include "compute/sql/execute/locked_rows.h"
 
 #include "compute/sql/execute/changed_rows.h"
+#include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/source_keys.h"
 
 namespace namdb::sql {
@@ -16,7 +17,9 @@ reactor::Task<Status> LockedRows::lock(Run& run) {
     }
   }
   run.work.charge(ids.size() * Work::kReadRow_units);
+  PartCost cost(run, &plan_.locks);
   Status status = co_await run.transaction->fetch();
+  cost.end(ids.size());
   if (!status.ok()) co_return status;
   is_there_.assign(portion_.size(), true);
   for (std::size_t i = 0; i < ids.size(); ++i) {

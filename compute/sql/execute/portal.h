@@ -26,6 +26,7 @@ struct PreparedStatement {
   TransactionStatistics* statistics = nullptr;  // null for statements that are not counted
   MemoryShare memory;                           // without the plan, which has its own
   std::size_t session_bytes = 0;                // as they count for the session's limit
+  std::uint64_t rights_epoch = 0;               // in which the session was found to have the plan's rights
 
   std::size_t size_bytes() const {
     return sizeof(PreparedStatement) + text.capacity() + declared.capacity() * sizeof(Type) +

@@ -20,6 +20,8 @@ class RowFeed {
   virtual std::size_t size() const = 0;
   // Lets columns read that row of the batch, until the next call of load() or show().
   virtual void show(const Run& run, std::size_t row, EvalContext& context) = 0;
+  // The batch, if its rows are those of a table as they are stored; otherwise null.
+  virtual const txn::RowBlock* stored() const { return nullptr; }
 };
 
 }  // namespace namdb::sql

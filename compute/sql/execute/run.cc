@@ -5,6 +5,8 @@
 #include "compute/sql/expression/function.h"
 #include "compute/sql/expression/subquery.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/interval.h"
+#include "compute/sql/value/wide_datum.h"
 
 namespace namdb::sql {
 
@@ -58,9 +60,17 @@ reactor::Task<Status> Run::take_turn() {
     co_return interrupt.check();
   }
   auto value = co_await call_waiting();
+  // The work of a function in SQL counts for this turn.
+  const std::uint64_t units = call->routine == nullptr ? 0 : work.units();
   work.begin_turn();
+  work.charge(units);
   if (!value.ok()) co_return value.status();
   work.remember(*call, {true, *value, {}});
+  // Functions that call each other may never come to another place where a turn ends.
+  if (work.due()) {
+    co_await engine.executor().yield();
+    work.begin_turn();
+  }
   co_return interrupt.check();
 }
 
@@ -68,7 +78,19 @@ reactor::Task<Status> Run::read_catalog() {
   if (state.catalog != nullptr) co_return Status();
   Result<std::vector<storage::TableRef>> tables = co_await engine.tables();
   if (!tables.ok()) co_return tables.status();
-  state.catalog = std::make_shared<const Catalog>(std::move(*tables));
+  Result<std::vector<CatalogRoutine>> shown = co_await waiting.catalog_routines();
+  if (!shown.ok()) co_return shown.status();
+  const Result<std::vector<storage::RoutineRef>> routines = co_await engine.routines();
+  if (!routines.ok()) co_return routines.status();
+  std::vector<ViewRef> views;
+  for (const storage::RoutineRef& routine : *routines) {
+    if (!storage::is_view(*routine)) continue;
+    Result<ViewRef> view = view_of(*routine);
+    if (!view.ok()) co_return view.status();
+    views.push_back(std::move(view).value());
+  }
+  waiting.follow_roles();
+  state.catalog = std::make_shared<const Catalog>(std::move(*tables), std::move(views), std::move(*shown));
   co_return Status();
 }
 
@@ -91,6 +113,8 @@ reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
 reactor::Task<Result<Datum>> Run::call_waiting() {
   if (is_subquery(*work.waiting_call())) co_return co_await value_of_subquery(work.waiting_call());
   const std::vector<Datum> arguments = work.waiting_arguments();
+  if (work.waiting_call()->routine != nullptr)
+    co_return co_await waiting.call_routine(this, work.waiting_call(), arguments);
   const Datum argument = arguments.empty() ? Datum() : arguments[0];
   const Function& function = *work.waiting_call()->function;
   switch (function.waiting) {
@@ -151,6 +175,18 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
       if (!scaled.ok()) return scaled.status();
       return row.set_integer(column, *scaled);
     }
+    case layout::ColumnType::decimal: {
+      const Result<Decimal> number =
+          definition.precision == 0 ? Result<Decimal>(value.decimal())
+                                    : to_precision(value.decimal(), definition.precision, definition.scale);
+      if (!number.ok()) return number.status();
+      row.set_wide(column, wide_field_of(*number).data());
+      return {};
+    }
+    case layout::ColumnType::interval:
+      row.set_wide(column,
+                   wide_field_of(restricted(value.interval(), column_type(definition).modifier)).data());
+      return {};
     case layout::ColumnType::character:
     case layout::ColumnType::varchar: {
       std::string_view text = value.text;
@@ -169,9 +205,10 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
       }
       return row.set_text(column, text);
     }
-    case layout::ColumnType::text:
-    case layout::ColumnType::bytea:
-    case layout::ColumnType::json:
+    case layout::ColumnType::uuid:
+      return row.set_text(column, value.text);
+    default:
+      if (!definition.is_string()) return row.set_integer(column, value.integer);
       if (value.text.size() > definition.length_bytes) {
         return Status(ErrorCode::string_too_long,
                       "value too long for column \"" + definition.name + "\": at most " +
@@ -179,10 +216,6 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
                       "create the table WITH (text_bytes = ...)");
       }
       return row.set_text(column, value.text);
-    case layout::ColumnType::uuid:
-      return row.set_text(column, value.text);
-    default:
-      return row.set_integer(column, value.integer);
   }
 }
 

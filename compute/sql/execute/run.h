@@ -81,6 +81,9 @@ class WaitingFunctions {
   // nextval() and its like.
   virtual reactor::Task<Result<Datum>> sequence_function(std::string_view name,
                                                          std::span<const Datum> arguments) = 0;
+  // TRUNCATE ... RESTART IDENTITY: insufficient_privilege, before rows go; and the restart.
+  virtual Status check_sequence_owners(const std::vector<std::string>& names) = 0;
+  virtual reactor::Task<Status> restart_sequences(std::vector<std::string> names) = 0;
   // current_setting() and set_config(); changes are reported to `sink`. A string of the value lives until the
   // next call.
   virtual reactor::Task<Result<Datum>> setting_function(std::string_view name,
@@ -89,6 +92,18 @@ class WaitingFunctions {
   // The routine, compiled for the catalog as this worker knows it.
   virtual reactor::Task<Result<std::shared_ptr<const CompiledRoutine>>> compiled_routine(
       std::shared_ptr<const RoutineSignature> signature) = 0;
+  // The catalog was read: the facts about roles become those that the worker knows now.
+  virtual void follow_roles() = 0;
+  // insufficient_privilege. Not called for superusers.
+  virtual reactor::Task<Status> check_rights(std::span<const RequiredRight> rights) = 0;
+  // Calls a function that is written in SQL; strings of its value lie in the run's arena. The rows of one
+  // that gives rows are put into the run's state, and the value is not NULL.
+  virtual reactor::Task<Result<Datum>> call_routine(Run* run, const Expr* call,
+                                                    std::span<const Datum> arguments) = 0;
+  // All, as the system catalogs show them.
+  virtual reactor::Task<Result<std::vector<CatalogRoutine>>> catalog_routines() = 0;
+  // read_only_transaction: the command is not allowed.
+  virtual Status check_may_write(std::string_view command) = 0;
   // A message of RAISE. `sqlstate`: empty: that of its severity.
   virtual void show_message(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
                             std::string_view message) = 0;
@@ -120,6 +135,12 @@ struct Run {
   std::span<const Datum> outer = {};                         // in a subquery: of the rows around it
   std::uint64_t affected = 0;                                // rows returned or changed
   std::size_t routine_depth = 0;                             // of routines that call each other
+  bool checks_rights = false;                                // of a routine's statements
+  const Plan* statement = nullptr;                           // that runs; null: an expression of a routine
+  const Run* whole = nullptr;                                // of a query within: of its statement
+  const Run* around = nullptr;                               // in a routine: of what calls it
+  ResultSink* messages = nullptr;                            // of routines; null: they go to `sink`
+  bool selects_rows = false;                                 // that the statement is going to change
 
   // Called when the work is paused or due: lets other sessions run, or calls the function for which an
   // expression waits. Its error (the function's, a cancel request, a timeout, a client that is gone) ends the
@@ -152,6 +173,11 @@ struct Run {
     Run run{engine,       transaction, parameters,    facts, statistics, interrupt, own_arena,   own_work,
             call_scratch, rows,        client_memory, error, waiting,    state,     start_query, own_outer};
     run.routine_depth = routine_depth;
+    run.checks_rights = checks_rights;
+    run.statement = statement;
+    run.whole = whole == nullptr ? this : whole;
+    run.around = around;
+    run.messages = messages == nullptr ? &sink : messages;
     return run;
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/layout/index_key.h"
+#include "compute/sql/execute/foreign_keys.h"
 #include "compute/sql/execute/inserted_rows.h"
 #include "compute/sql/execute/write_row.h"
 
@@ -37,6 +38,7 @@ class ConflictRun {
         rows_(plan),
         conflict_(*plan.conflict),
         returning_(plan.returning),
+        foreign_keys_(run, plan.foreign_keys.get()),
         inserted_(conflict_.indexes.size()) {}
 
   reactor::Task<Status> run() {
@@ -52,7 +54,7 @@ class ConflictRun {
       if (status.ok()) status = co_await run_.transaction->fetch();
       if (!status.ok()) co_return status;
     }
-    co_return Status();
+    co_return co_await foreign_keys_.finish();
   }
 
  private:
@@ -126,6 +128,9 @@ class ConflictRun {
       const txn::RowId id = run_.transaction->insert(plan_.table, candidate->row.bytes());
       run_.work.charge(Work::kWrittenRow_units);
       note_written(id, *candidate);
+      Status status;
+      if (foreign_keys_.wanted()) status = foreign_keys_.note_insert(candidate->row.view());
+      if (!status.ok()) co_return status;
       co_return co_await finish(id);
     }
     if (!conflict_.updates) co_return Status();
@@ -136,11 +141,15 @@ class ConflictRun {
                        "constrained values.");
     }
     bool updated = false;
+    const layout::Row before(plan_.table->schema, run_.transaction->row(*there).bytes());
     const auto change = [&] { return update(*there, *candidate, updated); };
     Status status = change();
     if (run_.work.paused()) status = co_await run_.resume(change);
     run_.next_row();
     if (!status.ok() || !updated) co_return status;
+    if (foreign_keys_.wanted())
+      status = foreign_keys_.note_update(before.view(), run_.transaction->row(*there));
+    if (!status.ok()) co_return status;
     note_written(*there, *candidate);
     co_return co_await finish(*there);
   }
@@ -185,6 +194,7 @@ class ConflictRun {
   InsertedRows rows_;
   const ConflictPlan& conflict_;
   Returning returning_;
+  ForeignKeyChecks foreign_keys_;
   std::deque<Candidate> candidates_;
   std::set<txn::RowId> written_;                             // by this statement
   std::vector<std::map<std::string, txn::RowId>> inserted_;  // likewise, by the keys of the indexes

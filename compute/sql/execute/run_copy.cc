@@ -5,6 +5,7 @@
 
 #include "compute/sql/copy/copy_reader.h"
 #include "compute/sql/copy/copy_writer.h"
+#include "compute/sql/execute/foreign_keys.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/execute/write_row.h"
 #include "compute/sql/value/value_format.h"
@@ -23,7 +24,9 @@ class CopyIn {
         plan_(plan),
         source_(source),
         reader_(plan.options, names_of(plan)),
-        row_(plan.insert.table->schema),
+        empty_row_(plan.insert.table->schema),
+        row_(empty_row_),
+        foreign_keys_(run, plan.insert.foreign_keys.get()),
         memory_(run.client_memory) {}
 
   reactor::Task<Status> copy() {
@@ -33,16 +36,17 @@ class CopyIn {
         note_place({});
         co_return next.status();
       }
-      Status status;
       if (*next == CopyReader::Next::end) break;
+      Status status = *next == CopyReader::Next::row ? insert() : Status();
       if (*next == CopyReader::Next::more) {
         status = co_await read_more();
-      } else {
-        status = co_await insert();
+      } else if (run_.work.paused() || (status.ok() && (fetch_is_due() || run_.work.due()))) {
+        status = co_await go_on();
       }
       if (!status.ok()) co_return status;
     }
     Status status = co_await run_.transaction->fetch();
+    if (status.ok()) status = co_await foreign_keys_.finish();
     if (status.ok()) status = co_await drain();
     co_return status;
   }
@@ -105,26 +109,45 @@ class CopyIn {
     return {};
   }
 
-  reactor::Task<Status> insert() {
-    std::vector<Datum>& values = values_;
-    Status status = parse(values);
-    const InsertPlan& plan = plan_.insert;
-    row_ = layout::Row(plan.table->schema);
-    const auto make = [&] { return make_row(run_, plan, plan.rows.front(), values, row_); };
+  Status make() { return make_row(run_, plan_.insert, plan_.insert.rows.front(), values_, row_); }
+
+  // Inserts the row whose fields were read. When the work is paused, go_on() ends it.
+  Status insert() {
+    Status status = parse(values_);
+    row_ = empty_row_;
     if (status.ok()) status = make();
-    if (run_.work.paused()) status = co_await run_.resume(make);
+    if (run_.work.paused()) return status;
     if (!status.ok()) {
       note_place({});
-      co_return status;
+      return status;
     }
-    run_.transaction->insert(plan.table, row_.bytes());
+    return add_row();
+  }
+
+  Status add_row() {
+    run_.transaction->insert(plan_.insert.table, row_.bytes());
+    Status status;
+    if (foreign_keys_.wanted()) status = foreign_keys_.note_insert(row_.view());
     run_.work.charge(Work::kWrittenRow_units);
     run_.next_row();
-    // Fetches now and then, so that a duplicate key is the statement's error and not the commit's.
-    if (++run_.affected % kInsertedAtOnce == 0) {
-      status = co_await run_.transaction->fetch();
-      if (!status.ok()) note_place({});
+    ++run_.affected;
+    return status;
+  }
+
+  // Now and then, so that a duplicate key is the statement's error and not the commit's.
+  bool fetch_is_due() const { return run_.affected % kInsertedAtOnce == 0; }
+
+  // The steps that may take longer than a row.
+  reactor::Task<Status> go_on() {
+    Status status;
+    if (run_.work.paused()) {
+      status = co_await run_.resume([this] { return make(); });
+      if (status.ok()) status = add_row();
     }
+    const bool fetches = status.ok() && fetch_is_due();
+    if (fetches) status = co_await run_.transaction->fetch();
+    if (!status.ok()) note_place({});
+    if (fetches && status.ok()) status = co_await foreign_keys_.check_some();
     if (status.ok() && run_.work.due()) status = co_await run_.take_turn();
     co_return status;
   }
@@ -133,7 +156,9 @@ class CopyIn {
   const CopyFromPlan& plan_;
   CopySource& source_;
   CopyReader reader_;
+  const layout::Row empty_row_;
   layout::Row row_;
+  ForeignKeyChecks foreign_keys_;
   MemoryShare memory_;
   std::vector<std::optional<std::string_view>> fields_;
   std::vector<Datum> values_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "compute/sql/execute/routine_checks.h"
 #include "compute/sql/syntax/condition_names.h"
 #include "compute/sql/value/value_format.h"
 
@@ -17,8 +18,8 @@ namespace {
 // The name of a step in the context of an error.
 struct StepName {
   std::string_view operator()(const FailStep& step) const { return step.name; }
-  std::string_view operator()(const AssignStep&) const { return "assignment"; }
-  std::string_view operator()(const IfStep& step) const { return step.is_case ? "CASE" : "IF"; }
+  std::string_view operator()(const AssignStep& step) const { return step.of_case ? "CASE" : "assignment"; }
+  std::string_view operator()(const IfStep& step) const { return step.of_case ? "CASE" : "IF"; }
   std::string_view operator()(const LoopStep& step) const {
     return step.condition == nullptr ? "LOOP" : "WHILE";
   }
@@ -27,6 +28,8 @@ struct StepName {
   std::string_view operator()(const ArrayLoopStep&) const { return "FOREACH over array"; }
   std::string_view operator()(const LeaveStep& step) const { return step.continues ? "CONTINUE" : "EXIT"; }
   std::string_view operator()(const ReturnStep&) const { return "RETURN"; }
+  std::string_view operator()(const ReturnNextStep&) const { return "RETURN NEXT"; }
+  std::string_view operator()(const ReturnQueryStep&) const { return "RETURN QUERY"; }
   std::string_view operator()(const RaiseStep&) const { return "RAISE"; }
   std::string_view operator()(const QueryStep&) const { return "SQL statement"; }
   std::string_view operator()(const InvokeStep&) const { return "CALL"; }
@@ -37,6 +40,7 @@ struct StepName {
 std::string routine_text(const RoutineSignature& signature) {
   std::string types;
   for (const RoutineParameter& parameter : signature.parameters) {
+    if (!signature.passes(parameter)) continue;
     if (!types.empty()) types += ",";
     types += type_name(parameter.type.id);
   }
@@ -57,14 +61,14 @@ bool handles(const BlockStep::Handler& handler, std::string_view sqlstate) {
 
 }  // namespace
 
-RoutineRun::RoutineRun(Run& caller, std::shared_ptr<const CompiledRoutine> routine)
+RoutineRun::RoutineRun(Run& caller, std::shared_ptr<const CompiledRoutine> routine, Work& work)
     : caller_(caller),
       routine_(std::move(routine)),
       values_(routine_->slots.size()),
       strings_(routine_->slots.size()),
       memory_(caller.client_memory),
-      work_(caller.work),
-      step_rows_(caller.sink),
+      work_(work),
+      step_rows_(message_sink()),
       run_{caller.engine,
            caller.transaction,
            values_,
@@ -73,7 +77,7 @@ RoutineRun::RoutineRun(Run& caller, std::shared_ptr<const CompiledRoutine> routi
            caller.interrupt,
            arena_,
            work_,
-           caller.call_scratch,
+           call_scratch_,
            step_rows_,
            caller.client_memory,
            caller.error,
@@ -81,6 +85,13 @@ RoutineRun::RoutineRun(Run& caller, std::shared_ptr<const CompiledRoutine> routi
            state_,
            caller.start_query} {
   run_.routine_depth = caller.routine_depth + 1;
+  run_.checks_rights = caller.checks_rights;
+  run_.around = &caller;
+  if (routine_->signature->is_function && routine_->signature->gives_rows()) {
+    rows_ = std::make_shared<RoutineRows>();
+    rows_memory_ = std::make_shared<GatheredMemory>("the rows of a function can keep", "return fewer rows");
+    rows_->memory = rows_memory_;
+  }
   values_[routine_->found_slot] = Datum::of_boolean(false);
   values_[routine_->row_count_slot] = Datum::of_integer(0);
 }
@@ -91,7 +102,11 @@ Status RoutineRun::set(std::uint32_t slot, const Datum& value) {
     return Status(ErrorCode::null_not_allowed,
                   "null value cannot be assigned to variable \"" + definition.name + "\" declared NOT NULL");
   }
-  if (value.null || !definition.type.has_bytes()) {
+  if (value.null) {
+    values_[slot] = Datum();
+    return {};
+  }
+  if (!definition.type.has_bytes()) {
     values_[slot] = value;
     return {};
   }
@@ -114,13 +129,20 @@ Status RoutineRun::set(std::uint32_t slot, const Datum& value) {
 Task<Status> RoutineRun::run() {
   Flow flow;
   Status status = co_await pass_turn();
+  if (status.ok() && run_.checks_rights) status = co_await run_.waiting.check_rights(routine_->rights);
   if (!status.ok()) co_return status;
-  co_return co_await run_block(&routine_->block, &flow);
+  status = co_await run_block(&routine_->block, &flow);
+  if (status.ok() && result_step_ != nullptr) status = co_await keep_result();
+  const RoutineSignature& signature = *routine_->signature;
+  const bool is_one_row = status.ok() && rows_ != nullptr && !signature.returns_set;
+  if (is_one_row && signature.language == RoutineLanguage::plpgsql) status = add_row(outputs());
+  co_return status;
 }
 
 Task<Status> RoutineRun::pass_turn() {
   work_.charge(Work::kRow_units);
   if (!work_.due()) co_return caller_.interrupt.check();
+  had_turn_ = true;
   co_return co_await run_.take_turn();
 }
 
@@ -129,9 +151,16 @@ Task<Status> RoutineRun::evaluate_value(const Expr* expr, Datum* out, std::span<
   run_.next_row();
   EvalContext context = run_.context();
   context.values = row;
+  Status status;
+  const auto reading = routine_->reading.empty() ? routine_->reading.end() : routine_->reading.find(expr);
+  if (reading != routine_->reading.end()) {
+    run_.statement = reading->second.get();
+    status = check_statement(run_, *routine_, *run_.statement);
+  }
   const auto evaluate_it = [&] { return evaluate(*expr, context, *out); };
-  Status status = evaluate_it();
+  if (status.ok()) status = evaluate_it();
   if (work_.paused()) status = co_await run_.resume(evaluate_it);
+  run_.statement = nullptr;
   co_return status;
 }
 
@@ -160,7 +189,33 @@ Task<Status> RoutineRun::assign_row(const std::vector<SlotTarget>* targets, std:
 
 Task<Status> RoutineRun::run_steps(const Steps* steps, Flow* flow) {
   for (const Step& step : *steps) {
-    Status status = co_await run_step(&step, flow);
+    Status status;
+    const auto* const assignment = std::get_if<AssignStep>(&step.body);
+    const auto* const branches = std::get_if<IfStep>(&step.body);
+    const Steps* taken = nullptr;
+    bool done = false;
+    if (assignment != nullptr) {
+      done = assign_now(*assignment, status);
+    } else if (branches != nullptr) {
+      done = choose_now(*branches, taken, status);
+      if (done && status.ok() && taken != nullptr) status = co_await run_steps(taken, flow);
+    } else if (const auto* const query = std::get_if<QueryStep>(&step.body)) {
+      QuickStatement statement(*query->plan);
+      if (statement.fits()) {
+        status = check_statement(run_, *routine_, *query->plan);
+        if (status.ok() && run_.checks_rights)
+          status = co_await run_.waiting.check_rights(query->plan->rights);
+        done = !status.ok() || begin_now(*query, statement, status);
+      }
+      const bool fetches = done && (statement.wants_fetch(run_) || std::exchange(had_turn_, false));
+      if (fetches && status.ok()) status = co_await run_.transaction->fetch();
+      if (done && status.ok()) done = end_now(*query, statement, status);
+    }
+    if (!done) status = co_await run_step(&step, flow);
+    if (status.ok() && work_.due()) {
+      status = co_await run_.take_turn();
+      had_turn_ = true;
+    }
     if (!status.ok()) {
       add_context(step);
       co_return status;
@@ -181,8 +236,11 @@ void RoutineRun::add_context(const Step& step) {
     context += "SQL function \"" + routine_->signature->name + "\" statement " +
                std::to_string(&step - steps.data() + 1);
   } else {
-    context += "PL/pgSQL function " + routine_text(*routine_->signature) + " line " +
-               std::to_string(step.line) + " at " + std::string(std::visit(StepName(), step.body));
+    context += "PL/pgSQL function " + routine_text(*routine_->signature);
+    if (step.line != 0) {
+      context +=
+          " line " + std::to_string(step.line) + " at " + std::string(std::visit(StepName(), step.body));
+    }
   }
 }
 
@@ -200,9 +258,11 @@ Task<Status> RoutineRun::run_step(const Step* step, Flow* flow) {
   if (const auto* call = std::get_if<InvokeStep>(&body)) co_return co_await invoke(call);
   if (const auto* assertion = std::get_if<AssertStep>(&body)) co_return co_await check(assertion);
   if (const auto* block = std::get_if<BlockStep>(&body)) co_return co_await run_block(block, flow);
+  if (const auto* next = std::get_if<ReturnNextStep>(&body)) co_return co_await give_row(next);
+  if (const auto* query = std::get_if<ReturnQueryStep>(&body)) co_return co_await give_rows(query);
   if (const auto* failure = std::get_if<FailStep>(&body)) co_return failure->status;
   flow->kind = Flow::Kind::returned;
-  co_return Status();
+  co_return co_await give_result(std::get_if<ReturnStep>(&body));
 }
 
 Task<Status> RoutineRun::run_block(const BlockStep* block, Flow* flow) {
@@ -211,7 +271,8 @@ Task<Status> RoutineRun::run_block(const BlockStep* block, Flow* flow) {
     if (variable.value != nullptr) {
       status = co_await assign(&variable);
     } else {
-      values_[variable.slot] = Datum();
+      const std::string& record = routine_->slots[variable.slot].record;
+      values_[variable.slot] = record.empty() ? Datum() : Datum::unassigned(record);
     }
     if (!status.ok()) co_return status;
   }
@@ -276,7 +337,7 @@ Task<Status> RoutineRun::run_if(const IfStep* step, Flow* flow) {
     }
     if (taken) co_return co_await run_steps(&branch.steps, flow);
   }
-  if (!step->is_case) co_return Status();
+  if (!step->must_hold) co_return Status();
   co_return Status(ErrorCode::case_not_found, "case not found", "CASE statement is missing ELSE part.");
 }
 
@@ -346,9 +407,10 @@ Task<Status> RoutineRun::raise(const RaiseStep* step) {
   }
   if (step->severity == "LOG") co_return Status();
   if (!step->severity.empty()) {
-    caller_.waiting.show_message(caller_.sink, step->severity,
-                                 step->sqlstate_value == nullptr ? "" : sqlstate, message);
-    if (caller_.sink.congested()) status = co_await caller_.sink.relieve();
+    ResultSink& sink = message_sink();
+    caller_.waiting.show_message(sink, step->severity, step->sqlstate_value == nullptr ? "" : sqlstate,
+                                 message);
+    if (sink.congested()) status = co_await sink.relieve();
     co_return status;
   }
   caller_.error.sqlstate = std::move(sqlstate);

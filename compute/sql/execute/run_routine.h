@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/inner_sink.h"
+#include "compute/sql/execute/quick_statement.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/plan/routine.h"
 
@@ -20,6 +20,9 @@ namespace namdb::sql {
 // Routines that call each other deeper than this are refused.
 inline constexpr std::size_t kMaxRoutineDepth = 64;
 
+// The value of a call of a function in an expression; a string of it lies in the run's arena. The rows of a
+// function that gives rows are put into the run's state.
+reactor::Task<Result<Datum>> call_routine(Run* run, const Expr* call, std::span<const Datum> arguments);
 // CALL: compiles the routine if need be, and gives its output parameters as a row to the run's sink, if it
 // has any (`columns`).
 reactor::Task<Status> run_routine_call(Run& run, const CallRoutinePlan& plan,
@@ -69,8 +72,8 @@ class StepRows final : public InnerSink {
 
 class RoutineRun {
  public:
-  // `caller`: of the statement; it outlives this.
-  RoutineRun(Run& caller, std::shared_ptr<const CompiledRoutine> routine);
+  // `caller`: of the statement; it outlives this. `work`: of the routine's expressions.
+  RoutineRun(Run& caller, std::shared_ptr<const CompiledRoutine> routine, Work& work);
   RoutineRun(const RoutineRun&) = delete;
   RoutineRun& operator=(const RoutineRun&) = delete;
 
@@ -79,6 +82,8 @@ class RoutineRun {
   const Datum& value(std::uint32_t slot) const { return values_[slot]; }
   // All of it, once.
   reactor::Task<Status> run();
+  // Of a function that gives rows; a function that returns no set has one.
+  std::shared_ptr<const RoutineRows> take_rows() { return std::move(rows_); }
 
  private:
   // How a list of steps has ended: with its last step, or with one of these.
@@ -103,9 +108,30 @@ class RoutineRun {
   reactor::Task<Status> leave(const LeaveStep* step, Flow* flow);
   reactor::Task<Status> assign(const AssignStep* step);
   reactor::Task<Status> raise(const RaiseStep* step);
+  reactor::Task<Status> give_result(const ReturnStep* step);
+  reactor::Task<Status> keep_result();
+  reactor::Task<Status> give_row(const ReturnNextStep* step);
+  reactor::Task<Status> give_rows(const ReturnQueryStep* step);
+  // Adds a row to those that the function returns.
+  Status add_row(std::span<const Datum> row);
+  std::vector<Datum> outputs() const;
   reactor::Task<Status> run_query(const QueryStep* step);
   reactor::Task<Status> invoke(const InvokeStep* step);
   reactor::Task<Status> check(const AssertStep* step);
+
+  // --- run_routine_now.cc: steps that need not wait, without a coroutine of their own. False: an expression
+  // has paused, and nothing has happened; the coroutines above run the step from its beginning ---
+  bool evaluate_now(const Expr& expr, Datum& out, Status& status);
+  bool assign_now(const AssignStep& step, Status& status);
+  // `taken`: the steps of the branch; null: none.
+  bool choose_now(const IfStep& step, const Steps*& taken, Status& status);
+  // The halves of a quick statement; and asking for rows of later ones.
+  bool begin_now(const QueryStep& step, QuickStatement& statement, Status& status);
+  bool end_now(const QueryStep& step, QuickStatement& statement, Status& status);
+  void ask_ahead(const QueryStep& step);
+  void ask_insert_ahead(const InsertPlan& insert);
+  bool assign_row_now(const QueryStep& step, std::span<Datum> row, Status& status);
+  bool give_up_now();
 
   // The value of an expression, whose string lives until the next one is evaluated. `row`: the values that
   // its columns read.
@@ -121,17 +147,35 @@ class RoutineRun {
   reactor::Task<Status> pass_turn();
   void add_context(const Step& step);
 
+  // Receives the messages of RAISE.
+  ResultSink& message_sink() { return caller_.messages == nullptr ? caller_.sink : *caller_.messages; }
+
   Run& caller_;
   const std::shared_ptr<const CompiledRoutine> routine_;
   std::vector<Datum> values_;
-  std::deque<std::string> strings_;  // of the values
+  std::vector<std::string> strings_;  // of the values, which borrow from them
   std::size_t string_bytes_ = 0;
   MemoryShare memory_;  // of long ones
   Arena arena_;
-  Work& work_;  // of the statement that calls it, whose expressions are evaluated
+  Work& work_;
+  CallScratch call_scratch_;
+  // The value of RETURN, before its conversion.
+  Datum result_;
+  std::string result_string_;
+  const ReturnStep* result_step_ = nullptr;
+  std::shared_ptr<RoutineRows> rows_;
+  std::shared_ptr<GatheredMemory> rows_memory_;  // the rows keep it, too
+  std::size_t rows_bytes_ = 0;
   StatementState state_;
   StepRows step_rows_;
-  Run run_;                     // of its expressions and statements
+  Run run_;  // of its expressions and statements
+  // The keys of rows that are to be inserted, and were asked for, in tables without a primary key.
+  struct ChosenId {
+    const InsertPlan* insert = nullptr;
+    std::string id;
+  };
+  std::vector<ChosenId> chosen_ids_;
+  bool had_turn_ = false;       // others have, since the last statement: the transaction may have ended
   bool has_context_ = false;    // the error has the place in this routine
   Status handled_;              // the error that a handler handles
   ErrorFields handled_fields_;  // and its fields

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "compute/sql/execute/changed_rows.h"
+#include "compute/sql/execute/foreign_keys.h"
 #include "compute/sql/execute/inserted_rows.h"
+#include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/execute/run_conflict.h"
 #include "compute/sql/execute/source_keys.h"
@@ -28,9 +30,9 @@ Status matches(const Run& run, const Source& source, const layout::RowView& row,
 }
 
 // The row's key, if the filter selects it.
-Status add_selected(const Run& run, const Source& source, const layout::Row& row, Keys& keys) {
+Status add_selected(const Run& run, const Source& source, const layout::RowView& row, Keys& keys) {
   bool selected = false;
-  if (Status status = matches(run, source, row.view(), selected); !status.ok() || !selected) return status;
+  if (Status status = matches(run, source, row, selected); !status.ok() || !selected) return status;
   Status status = check_changed_rows(keys.size());
   if (status.ok()) keys.add(row.key());
   return status;
@@ -49,8 +51,9 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, M
     co_return status;
   }
   keys.key_bytes = source.table->schema.key_bytes();
+  run.selects_rows = true;
   SourceScan scan(source);
-  std::vector<layout::Row> rows;
+  txn::RowBlock rows;
   while (true) {
     Status status = run.interrupt.check();
     if (status.ok()) status = co_await scan.next(run, 0, rows);
@@ -60,7 +63,10 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, M
       continue;
     }
     if (!status.ok()) co_return status;
-    if (rows.empty()) co_return Status();
+    if (rows.empty()) {
+      run.selects_rows = false;
+      co_return Status();
+    }
     run.work.charge(rows.size() * Work::kReadRow_units);
     if (keys.bytes.capacity() > kFewKeys_bytes) status = memory.resize(keys.bytes.capacity());
     if (!status.ok()) co_return status;
@@ -86,6 +92,7 @@ struct RowChange {
   const ChangedRowsPlan* joined;  // null: there is one table
   const UpdatePlan* update;       // null: a DELETE
   Returning returning;
+  ForeignKeyChecks& foreign_keys;
   std::span<const Datum> others = {};  // what was joined with the row
   std::vector<Datum> values = {};      // of the joined row
 };
@@ -110,6 +117,18 @@ Status evaluate_returning(const Run& run, RowChange& change, txn::RowId id) {
   return change.returning.evaluate(run, context_of(run, change, row));
 }
 
+Status update_row(Run& run, RowChange& change, txn::RowId id) {
+  const layout::RowView row = run.transaction->row(id);
+  const auto assign = [&] {
+    return assign_row(run, *change.source.table, change.update->assignments, change.update->checks,
+                      context_of(run, change, row), id);
+  };
+  if (!change.foreign_keys.wanted()) return assign();
+  const layout::Row before(row.schema(), row.bytes());
+  Status status = assign();
+  return status.ok() ? change.foreign_keys.note_update(before.view(), run.transaction->row(id)) : status;
+}
+
 Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
   txn::Transaction& transaction = *run.transaction;
   switch (step) {
@@ -129,11 +148,10 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
     case Step::change: {
       Status status;
       if (change.update == nullptr) {
-        transaction.erase(id);
+        if (change.foreign_keys.wanted()) status = change.foreign_keys.note_delete(transaction.row(id));
+        if (status.ok()) transaction.erase(id);
       } else {
-        const layout::RowView row = transaction.row(id);
-        status = assign_row(run, *change.source.table, change.update->assignments, change.update->checks,
-                            context_of(run, change, row), id);
+        status = update_row(run, change, id);
       }
       run.work.charge(Work::kWrittenRow_units);
       if (status.ok()) ++run.affected;
@@ -178,7 +196,9 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
     rows.clear();
     for (std::size_t i = begin; i < std::min(count, begin + kFetchRows); ++i)
       rows.push_back(run.transaction->get(source.table, keys[i]));
+    PartCost cost(run, &source.key);
     status = co_await run.transaction->fetch();
+    cost.end(rows.size());
     if (!status.ok()) co_return status;
     run.work.charge(rows.size() * Work::kReadRow_units);
     if (++batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
@@ -195,7 +215,7 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
       if (!status.ok()) co_return status;
     }
   }
-  co_return Status();
+  co_return co_await change->foreign_keys.finish();
 }
 
 }  // namespace
@@ -207,6 +227,7 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
   Status read = co_await rows.read(run);
   if (!read.ok()) co_return read;
   Returning returning(plan.returning);
+  ForeignKeyChecks foreign_keys(run, plan.foreign_keys.get());
   std::vector<txn::RowId> inserted;
   for (std::size_t i = 0; i < rows.size();) {
     layout::Row row(schema);
@@ -214,49 +235,58 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
     const bool paused = run.work.paused();
     if (status.ok()) {
       const txn::RowId id = run.transaction->insert(plan.table, row.bytes());
+      if (foreign_keys.wanted()) status = foreign_keys.note_insert(row.view());
+      if (!status.ok()) co_return status;
       if (returning.wanted()) inserted.push_back(id);
       run.work.charge(Work::kWrittenRow_units);
       run.next_row();
       ++run.affected;
       // Fetches now, so that a duplicate key is the statement's error and not the commit's.
       if (++i % kInsertedAtOnce == 0 || i == rows.size()) {
+        PartCost cost(run, &plan.table);
         status = co_await run.transaction->fetch();
+        cost.end((i - 1) % kInsertedAtOnce + 1);
         for (std::size_t given = 0; given < inserted.size() && status.ok(); ++given)
           status = co_await returning.give_row(&run, inserted[given]);
         inserted.clear();
+        if (status.ok()) status = co_await foreign_keys.check_some();
       }
     }
     if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
     if (!status.ok()) co_return status;
   }
-  co_return Status();
+  co_return co_await foreign_keys.finish();
 }
 
 reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan) {
-  RowChange change{plan.source, plan.joined.get(), &plan, Returning(plan.returning)};
+  ForeignKeyChecks foreign_keys(run, plan.foreign_keys.get());
+  RowChange change{plan.source, plan.joined.get(), &plan, Returning(plan.returning), foreign_keys};
   co_return co_await change_rows(run, &change);
 }
 
 reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan) {
-  RowChange change{plan.source, plan.joined.get(), nullptr, Returning(plan.returning)};
+  ForeignKeyChecks foreign_keys(run, plan.foreign_keys.get());
+  RowChange change{plan.source, plan.joined.get(), nullptr, Returning(plan.returning), foreign_keys};
   co_return co_await change_rows(run, &change);
 }
 
 reactor::Task<Status> run_truncate(Run& run, const TruncatePlan& plan) {
+  for (const std::string& table : plan.cascades)
+    run.waiting.show_message(run.sink, "NOTICE", "", "truncate cascades to table \"" + table + "\"");
+  std::vector<std::string> restarted;
+  for (const DeletePlan& table : plan.tables) {
+    for (const layout::Column& column : table.source.table->schema.columns()) {
+      std::optional<SequenceDefault> filled = sequence_default_of(column);
+      if (plan.restarts_sequences && filled) restarted.push_back(std::move(filled->name));
+    }
+  }
+  if (Status status = run.waiting.check_sequence_owners(restarted); !status.ok()) co_return status;
   for (const DeletePlan& table : plan.tables) {
     Status status = co_await run_delete(run, table);
     if (!status.ok()) co_return status;
-    if (!plan.restarts_sequences) continue;
-    for (const layout::Column& column : table.source.table->schema.columns()) {
-      const std::optional<SequenceDefault> filled = sequence_default_of(column);
-      if (!filled) continue;
-      const std::array<Datum, 3> arguments = {Datum::of_text(filled->name), Datum::of_integer(1),
-                                              Datum::of_boolean(false)};
-      const auto restarted = co_await run.waiting.sequence_function("setval", arguments);
-      if (!restarted.ok()) co_return restarted.status();
-    }
   }
-  co_return Status();
+  if (restarted.empty()) co_return Status();
+  co_return co_await run.waiting.restart_sequences(std::move(restarted));
 }
 
 }  // namespace namdb::sql

@@ -13,6 +13,15 @@
 namespace namdb::sql {
 namespace {
 
+// Of so many rows the first ones are found while the others are read, if their values are short: then a
+// step that forgets the others is short, too.
+constexpr std::size_t kMostFirstRows = 1024;
+constexpr std::size_t kMostFirstRow_bytes = 4 << 10;
+
+bool cannot_fail(const Expr& expr) {
+  return expr.kind == ExprKind::column || expr.kind == ExprKind::constant || expr.kind == ExprKind::parameter;
+}
+
 Status evaluate_count(const Expr* expr, const EvalContext& context, ErrorCode code, std::string_view clause,
                       std::uint64_t& out) {
   if (expr == nullptr) return {};
@@ -36,6 +45,7 @@ Status check_row_bytes(const Datum& value, std::size_t& bytes) {
 
 SelectCursor::SelectCursor(const SelectPlan& plan)
     : plan_(plan),
+      filter_(plan.source.filter.get()),
       distinct_memory_("DISTINCT can keep", "a WHERE that selects fewer rows takes less"),
       sorted_memory_("ORDER BY can sort", "an index on the columns gives the order without sorting") {
   if (plan.grouped) groups_ = std::make_unique<Groups>(plan);
@@ -51,6 +61,15 @@ std::unique_ptr<Query> start_query(const SelectPlan& plan) {
   return std::make_unique<SelectCursor>(plan);
 }
 
+Status evaluate_targets(const SelectPlan& plan, const EvalContext& context, std::span<Datum> values,
+                        std::size_t& bytes) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (Status status = evaluate(*plan.targets[i], context, values[i]); !status.ok()) return status;
+    if (Status status = check_row_bytes(values[i], bytes); !status.ok()) return status;
+  }
+  return {};
+}
+
 Status SelectCursor::start(Run& run) {
   const EvalContext context = run.context();
   Status status = evaluate_count(plan_.limit.get(), context, ErrorCode::invalid_limit, "LIMIT", left_);
@@ -58,6 +77,10 @@ Status SelectCursor::start(Run& run) {
     status = evaluate_count(plan_.offset.get(), context, ErrorCode::invalid_offset, "OFFSET", to_skip_);
   if (!status.ok()) return status;
   values_.resize(plan_.targets.size());
+  const std::uint64_t counting = left_ + std::min(to_skip_, ~left_);
+  if (!plan_.order.empty() && plan_.locks.empty() && counting <= kMostFirstRows) first_rows_ = counting;
+  targets_cannot_fail_ =
+      !plan_.distinct && std::ranges::all_of(plan_.targets, [](const ExprPtr& e) { return cannot_fail(*e); });
   started_ = true;
   return {};
 }
@@ -77,15 +100,42 @@ reactor::Task<Status> SelectCursor::load(Run& run) {
   co_return status;
 }
 
-Status SelectCursor::process_row(Run& run, bool& emitted) {
-  run.work.charge(Work::kRow_units);
-  EvalContext context = run.context();
-  feed_->show(run, position_, context);
-  if (plan_.source.filter != nullptr) {
-    bool selected = false;
-    Status status = evaluate_condition(*plan_.source.filter, context, selected);
-    if (!status.ok() || !selected) return status;
+Status SelectCursor::process_rows(Run& run, std::uint64_t most_rows, std::uint64_t& given) {
+  const txn::RowBlock* const stored = feed_->stored();
+  if (stored != nullptr && groups_ != nullptr && groups_->adds_stored() && filter_.is_stored()) {
+    process_stored(run, *stored);
+    return {};
   }
+  EvalContext context = run.context();
+  Status status;
+  while (!batch_empty() && status.ok()) {
+    bool emitted = false;
+    status = process_row(run, context, emitted);
+    if (run.work.paused()) return status;
+    ++position_;
+    run.next_row();
+    if (emitted) ++given;
+    const bool all_given = most_rows != 0 && given == most_rows;
+    if (run.work.due() || left_ == 0 || all_given || (emitted && run.sink.congested())) break;
+  }
+  return status;
+}
+
+void SelectCursor::process_stored(Run& run, const txn::RowBlock& rows) {
+  EvalContext context = run.context();
+  for (; position_ < rows.size() && !run.work.due(); ++position_) {
+    run.work.charge(Work::kRow_units);
+    const layout::RowView row = rows[position_];
+    context.row = &row;
+    if (!filter_.rejects(context)) groups_->add_stored(row);
+  }
+}
+
+Status SelectCursor::process_row(Run& run, EvalContext& context, bool& emitted) {
+  run.work.charge(Work::kRow_units);
+  feed_->show(run, position_, context);
+  bool selected = true;
+  if (Status status = filter_.select(context, selected); !status.ok() || !selected) return status;
   if (plan_.grouped) {
     Status status = groups_->add(run, context);
     decided_ = plan_.first_value_decides && !run.work.paused() && status.ok() && groups_->has_value();
@@ -131,10 +181,7 @@ Status SelectCursor::emit(Run& run, const EvalContext& context, bool& emitted) {
   }
   if (left_ == 0) return {};
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (Status status = evaluate(*plan_.targets[i], context, values_[i]); !status.ok()) return status;
-    if (Status status = check_row_bytes(values_[i], bytes); !status.ok()) return status;
-  }
+  if (Status status = evaluate_targets(plan_, context, values_, bytes); !status.ok()) return status;
   bool repeated = false;
   if (Status status = is_repeated(run, values_, repeated); !status.ok() || repeated) return status;
   if (to_skip_ > 0) {
@@ -145,6 +192,49 @@ Status SelectCursor::emit(Run& run, const EvalContext& context, bool& emitted) {
   run.sink.add_row(values_);
   --left_;
   emitted = true;
+  return {};
+}
+
+std::size_t SelectCursor::sorted_bytes(const Datum* row) const {
+  const std::span<const Datum> values(row, plan_.order.size() + plan_.targets.size());
+  std::size_t bytes = sizeof(SortedRow) + values.size_bytes();
+  for (const Datum& value : values) {
+    if (!value.null) bytes += value.text.size();
+  }
+  return bytes;
+}
+
+bool SelectCursor::comes_too_late(Run& run) const {
+  return last_that_counts_ != nullptr &&
+         !comes_before(plan_.order, row_to_sort_.data(), last_that_counts_, &run.work);
+}
+
+Status SelectCursor::keep_first_rows(Run& run) {
+  std::vector<std::uint32_t> rows(sorted_.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  const auto last = rows.begin() + static_cast<std::ptrdiff_t>(first_rows_) - 1;
+  std::nth_element(rows.begin(), last, rows.end(), [&](std::uint32_t left, std::uint32_t right) {
+    if (comes_before(plan_.order, sorted_[left], sorted_[right], &run.work)) return true;
+    // Of equal rows those come first that were read first.
+    return left < right && !comes_before(plan_.order, sorted_[right], sorted_[left], &run.work);
+  });
+  const std::uint32_t last_row = *last;
+  rows.resize(first_rows_);
+  std::ranges::sort(rows);
+  std::vector<SortedRow> kept;
+  auto arena = std::make_unique<Arena>();
+  std::size_t bytes = 0;
+  for (const SortedRow row : sorted_) bytes += sorted_bytes(row);
+  sorted_memory_.give_back(bytes);
+  for (const std::uint32_t row : rows) {
+    const std::span<const Datum> values(sorted_[row], plan_.order.size() + plan_.targets.size());
+    if (Status status = sorted_memory_.add(run.client_memory, sorted_bytes(values.data())); !status.ok())
+      return status;
+    kept.push_back(arena->keep(values).data());
+    if (row == last_row) last_that_counts_ = kept.back();
+  }
+  sorted_.swap(kept);
+  sorted_arena_ = std::move(arena);
   return {};
 }
 
@@ -159,6 +249,7 @@ Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
   for (const OrderItem& order : plan_.order) {
     if (Status status = add(*order.value); !status.ok()) return status;
   }
+  if (targets_cannot_fail_ && comes_too_late(run)) return {};
   for (const ExprPtr& target : plan_.targets) {
     if (Status status = add(*target); !status.ok()) return status;
   }
@@ -166,14 +257,17 @@ Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
   bool repeated = false;
   const auto targets = std::span<const Datum>(row_to_sort_).subspan(plan_.order.size());
   if (Status status = is_repeated(run, targets, repeated); !status.ok() || repeated) return status;
+  if (!targets_cannot_fail_ && comes_too_late(run)) return {};
   if (sorted_.size() >= kMaxSortedRows) {
     return Status(ErrorCode::limit_exceeded,
                   "ORDER BY can sort at most " + std::to_string(kMaxSortedRows) + " rows");
   }
-  const std::size_t kept_bytes = bytes + sizeof(SortedRow) + row_to_sort_.size() * sizeof(Datum);
+  const std::size_t kept_bytes = sorted_bytes(row_to_sort_.data());
   if (Status status = sorted_memory_.add(run.client_memory, kept_bytes); !status.ok()) return status;
   context.work->charge_bytes(bytes);
-  sorted_.push_back(sorted_arena_.keep(std::span<const Datum>(row_to_sort_)).data());
+  sorted_.push_back(sorted_arena_->keep(std::span<const Datum>(row_to_sort_)).data());
+  if (bytes > kMostFirstRow_bytes) first_rows_ = 0;
+  if (first_rows_ != 0 && sorted_.size() == 2 * first_rows_ + kMostFirstRows) return keep_first_rows(run);
   return {};
 }
 
@@ -226,25 +320,28 @@ void SelectCursor::emit_sorted(Run& run, bool& emitted) {
   emitted = true;
 }
 
-Status SelectCursor::step(Run& run, bool& emitted) {
+Status SelectCursor::step(Run& run, std::uint64_t most_rows, std::uint64_t& given) {
   if (!started_) return start(run);
   if (left_ == 0) {
     done_ = true;
     return {};
   }
+  bool emitted = false;
   if (is_sorted_ && sorted_position_ < sorted_.size()) {
     emit_sorted(run, emitted);
+    if (emitted) ++given;
     return {};
   }
-  const bool is_row = !batch_empty();
-  if (!is_row && !groups_left()) {
+  if (!batch_empty()) return process_rows(run, most_rows, given);
+  if (!groups_left()) {
     done_ = true;
     return {};
   }
-  Status status = is_row ? process_row(run, emitted) : process_group(run, emitted);
+  Status status = process_group(run, emitted);
   if (run.work.paused()) return status;
-  ++(is_row ? position_ : next_group_);
+  ++next_group_;
   run.next_row();
+  if (emitted) ++given;
   return status;
 }
 
@@ -280,9 +377,7 @@ reactor::Task<Status> SelectCursor::fetch_rows(Run& run, std::uint64_t max_rows)
     } else if (wants_rows()) {
       status = co_await load(run);
     } else {
-      bool emitted = false;
-      status = step(run, emitted);
-      if (emitted) ++given;
+      status = step(run, max_rows, given);
     }
     if (run.work.paused() || (status.ok() && run.work.due())) status = co_await run.take_turn();
     if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "compute/sql/execute/locked_rows.h"
 #include "compute/sql/execute/query.h"
 #include "compute/sql/execute/row_feed.h"
+#include "compute/sql/execute/row_filter.h"
 #include "compute/sql/execute/run.h"
 
 namespace namdb::sql {
@@ -38,8 +40,11 @@ class SelectCursor final : public Query {
   // With FOR UPDATE.
   reactor::Task<Status> fetch_locked(Run& run, std::uint64_t max_rows);
   Status start(Run& run);
-  // Handles the next row or group, or the end of them. When the work is paused it is called again.
-  Status step(Run& run, bool& emitted);
+  // Handles the next rows or the next group, or the end of them, and counts in `given` the rows that went to
+  // the sink: at most so many. When the work is paused it is called again.
+  Status step(Run& run, std::uint64_t most_rows, std::uint64_t& given);
+  // Rows of the batch, until the turn ends.
+  Status process_rows(Run& run, std::uint64_t most_rows, std::uint64_t& given);
   bool wants_rows() const {
     return started_ && left_ != 0 && !decided_ && !feed_->exhausted() && batch_empty();
   }
@@ -50,13 +55,21 @@ class SelectCursor final : public Query {
   bool batch_empty() const { return decided_ || position_ >= feed_->size(); }
   bool groups_left() const { return groups_ != nullptr && next_group_ < groups_->size(); }
   // Evaluates the filter on the next row of the batch, and gives the row on. `emitted`: it went to the sink.
-  Status process_row(Run& run, bool& emitted);
+  Status process_row(Run& run, EvalContext& context, bool& emitted);
+  // The same for rows that are only counted and added up, as they are stored.
+  void process_stored(Run& run, const txn::RowBlock& rows);
   Status process_group(Run& run, bool& emitted);
   // Gives a row of the result on: to be sorted, or to the sink.
   Status take(Run& run, const EvalContext& context, bool& emitted);
   // Whether DISTINCT has had the values of the targets.
   Status is_repeated(Run& run, std::span<const Datum> targets, bool& repeated);
   Status keep_for_sorting(Run& run, const EvalContext& context);
+  // So many values and strings are kept for a row that is to be sorted.
+  std::size_t sorted_bytes(const Datum* row) const;
+  // Whether the row that is to be sorted comes behind all rows that LIMIT allows.
+  bool comes_too_late(Run& run) const;
+  // Forgets the rows that come behind those that LIMIT allows.
+  Status keep_first_rows(Run& run);
   Status emit(Run& run, const EvalContext& context, bool& emitted);
   // Gives the next of the sorted rows.
   void emit_sorted(Run& run, bool& emitted);
@@ -68,6 +81,7 @@ class SelectCursor final : public Query {
   std::uint64_t to_skip_ = 0;
   std::uint64_t left_ = ~std::uint64_t{0};  // rows that LIMIT still allows
   std::unique_ptr<RowFeed> feed_;
+  RowFilter filter_;
   std::size_t position_ = 0;  // in its batch
   bool decided_ = false;      // no further row counts
   std::vector<Datum> values_;
@@ -79,11 +93,21 @@ class SelectCursor final : public Query {
   std::vector<SortedRow> sorted_;
   std::vector<std::uint32_t> sorted_order_;
   GatheredMemory sorted_memory_;
-  Arena sorted_arena_;
+  std::unique_ptr<Arena> sorted_arena_ = std::make_unique<Arena>();
+  // With a LIMIT of few rows: how many count, with those that OFFSET skips; otherwise 0. When there are more,
+  // the last of those that count is known.
+  std::size_t first_rows_ = 0;
+  SortedRow last_that_counts_ = nullptr;
+  bool targets_cannot_fail_ = false;
   bool is_sorted_ = false;
   std::size_t sorted_position_ = 0;
   std::unique_ptr<LockedRows> locked_;  // null: the plan locks none
 };
+
+// Evaluates the targets of a row; adds the lengths of their strings to `bytes`. Error limit_exceeded: they
+// are too long.
+Status evaluate_targets(const SelectPlan& plan, const EvalContext& context, std::span<Datum> values,
+                        std::size_t& bytes);
 
 // Run::start_query.
 std::unique_ptr<Query> start_query(const SelectPlan& plan);

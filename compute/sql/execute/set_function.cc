@@ -1,5 +1,7 @@
 #include "compute/sql/execute/set_function.h"
 
+#include <algorithm>
+
 #include "compute/sql/value/calendar.h"
 #include "compute/sql/value/interval.h"
 
@@ -13,6 +15,27 @@ bool is_series_of_times(const SetFunction::Call& call) {
   return call.kind == Kind::series && call.args[0]->type.type_class() == TypeClass::time;
 }
 
+Status cannot(std::string message) {
+  return Status(ErrorCode::invalid_parameter_value, std::move(message));
+}
+
+// Whether the function is one of such values.
+Status check_json_kind(const SetFunction::Call& call, const JsonValue& value) {
+  const bool is_jsonb = call.name.starts_with("jsonb");
+  const bool of_elements = call.kind == Kind::json_elements;
+  if (value.kind == (of_elements ? JsonKind::array : JsonKind::object)) return {};
+  const bool container = value.is_container();
+  if (of_elements) {
+    if (is_jsonb)
+      return cannot(std::string("cannot extract elements from ") + (container ? "an object" : "a scalar"));
+    return cannot("cannot call " + std::string(call.name) + " on a " + (container ? "non-array" : "scalar"));
+  }
+  if (call.name.ends_with("object_keys"))
+    return cannot("cannot call " + std::string(call.name) + " on " + (container ? "an array" : "a scalar"));
+  if (is_jsonb) return cannot("cannot call " + std::string(call.name) + " on a non-object");
+  return cannot(container ? "cannot deconstruct an array as an object" : "cannot deconstruct a scalar");
+}
+
 }  // namespace
 
 Status SetFunctionRows::begin(const EvalContext& context) {
@@ -22,6 +45,19 @@ Status SetFunctionRows::begin(const EvalContext& context) {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (Status status = begin_call(function_.calls[i], context, states_[i]); !status.ok()) return status;
   }
+  // The next row of a join calls it again.
+  for (const SetFunction::Call& call : function_.calls) {
+    if (call.kind == Kind::routine) context.work->forget(*call.args[0]);
+  }
+  return {};
+}
+
+// The value is NULL if it was not called.
+Status SetFunctionRows::begin_routine(const Expr& call, const EvalContext& context, State& state) {
+  Datum value;
+  if (Status status = evaluate(call, context, value); !status.ok()) return status;
+  const auto rows = context.state->routine_rows.find(&call);
+  if (!value.null && rows != context.state->routine_rows.end()) state.rows = rows->second;
   return {};
 }
 
@@ -57,6 +93,7 @@ void SetFunctionRows::advance(const SetFunction::Call& call, State& state) {
 }
 
 Status SetFunctionRows::begin_call(const SetFunction::Call& call, const EvalContext& context, State& state) {
+  if (call.kind == Kind::routine) return begin_routine(*call.args[0], context, state);
   std::vector<Datum> values(call.args.size());
   bool any_null = false;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -71,6 +108,11 @@ Status SetFunctionRows::begin_call(const SetFunction::Call& call, const EvalCont
     state.zone = context.time().zone;
     return begin_series(call, values, state);
   }
+  if (call.kind == Kind::json_elements || call.kind == Kind::json_keys || call.kind == Kind::json_values) {
+    const JsonValue value = json_value(state.value.text);
+    state.items.emplace(value);
+    return check_json_kind(call, value);
+  }
   if (call.kind == Kind::subscripts) {
     const TypeId array = call.args[0]->type.id;
     state.next = first_subscript(array);
@@ -79,6 +121,20 @@ Status SetFunctionRows::begin_call(const SetFunction::Call& call, const EvalCont
     state.ended = values[1].integer != 1;
   }
   return {};
+}
+
+bool SetFunctionRows::next_item(const SetFunction::Call& call, State& state, Datum& value) {
+  JsonItem item;
+  state.ended = !state.items->next(item);
+  if (state.ended) return false;
+  const JsonValue part = call.kind == Kind::json_keys ? JsonValue{JsonKind::string, item.key} : item.value;
+  if (call.as_text && part.kind == JsonKind::null) return true;
+  value = Datum::of_text(part.text);
+  if (!call.as_text || part.kind != JsonKind::string) return true;
+  std::string text;
+  append_unescaped(text, part.text);
+  value = Datum::of_text(arena_.copy(text));
+  return true;
 }
 
 bool SetFunctionRows::next_value(const SetFunction::Call& call, State& state, Datum& value) {
@@ -97,8 +153,13 @@ bool SetFunctionRows::next_value(const SetFunction::Call& call, State& state, Da
       state.read_bytes = state.value.text.size() - reader.rest_bytes();
       return !state.ended;
     }
+    case Kind::json_elements:
+    case Kind::json_keys:
+    case Kind::json_values:
+      return next_item(call, state, value);
     case Kind::series:
     case Kind::subscripts:
+    case Kind::routine:
       break;
   }
   if (state.step > 0 ? state.next > state.last : state.next < state.last) {
@@ -110,11 +171,25 @@ bool SetFunctionRows::next_value(const SetFunction::Call& call, State& state, Da
   return true;
 }
 
+bool SetFunctionRows::next_values(const SetFunction::Call& call, State& state, std::span<Datum> values) {
+  if (call.kind != Kind::routine) return next_value(call, state, values[0]);
+  if (state.rows == nullptr || state.next_row == state.rows->rows.size()) {
+    std::ranges::fill(values, Datum());
+    return false;
+  }
+  std::ranges::copy(state.rows->rows[state.next_row++], values.begin());
+  return true;
+}
+
 bool SetFunctionRows::next(std::span<Datum> row) {
   bool any = false;
-  for (std::size_t i = 0; i < states_.size(); ++i)
-    any = next_value(function_.calls[i], states_[i], row[i]) || any;
-  if (any && function_.ordinality) row[states_.size()] = Datum::of_integer(++row_);
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const SetFunction::Call& call = function_.calls[i];
+    any = next_values(call, states_[i], row.subspan(first, call.columns)) || any;
+    first += call.columns;
+  }
+  if (any && function_.ordinality) row[first] = Datum::of_integer(++row_);
   return any;
 }
 

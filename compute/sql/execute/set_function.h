@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "compute/sql/expression/expression.h"
+#include "compute/sql/expression/statement_state.h"
 #include "compute/sql/plan/plan.h"
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/interval_parts.h"
+#include "compute/sql/value/json_text.h"
 
 namespace namdb::sql {
 
@@ -30,15 +34,22 @@ class SetFunctionRows {
     std::int64_t next = 0;
     std::int64_t last = 0;
     std::int64_t step = 1;
-    Interval interval;           // the step of a series of times
-    absl::TimeZone zone;         // in which it is added
-    std::size_t read_bytes = 0;  // of the array
+    std::shared_ptr<const RoutineRows> rows;
+    std::size_t next_row = 0;
+    Interval interval;               // the step of a series of times
+    absl::TimeZone zone;             // in which it is added
+    std::size_t read_bytes = 0;      // of the array
+    std::optional<JsonItems> items;  // that are left of the JSON value
   };
 
   static Status begin_series(const SetFunction::Call& call, std::span<const Datum> values, State& state);
   static void advance(const SetFunction::Call& call, State& state);
+  static Status begin_routine(const Expr& call, const EvalContext& context, State& state);
   Status begin_call(const SetFunction::Call& call, const EvalContext& context, State& state);
-  static bool next_value(const SetFunction::Call& call, State& state, Datum& value);
+  bool next_values(const SetFunction::Call& call, State& state, std::span<Datum> values);
+  bool next_value(const SetFunction::Call& call, State& state, Datum& value);
+  // The next part of a JSON value.
+  bool next_item(const SetFunction::Call& call, State& state, Datum& value);
 
   const SetFunction& function_;
   std::vector<State> states_;

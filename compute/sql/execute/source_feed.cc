@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compute/sql/execute/function_feed.h"
+#include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/query_feed.h"
 #include "compute/sql/execute/virtual_feed.h"
 #include "compute/sql/execute/working_feed.h"
@@ -36,9 +37,11 @@ reactor::Task<Status> SourceFeed::load_by_key(Run& run) {
   exhausted_ = key_position_ >= keys_.size();
   if (key_rows_.empty()) co_return Status();
   run.work.charge(key_rows_.size() * Work::kReadRow_units);
+  PartCost cost(run, &source_);
   Status status = co_await run.transaction->fetch();
   if (!status.ok()) co_return status;
   std::erase_if(key_rows_, [&run](txn::RowId row) { return !run.transaction->found(row); });
+  cost.end(key_rows_.size());
   co_return Status();
 }
 
@@ -67,7 +70,7 @@ std::size_t SourceFeed::size() const {
 void SourceFeed::show(const Run& run, std::size_t row, EvalContext& context) {
   if (made_ != nullptr) return made_->show(run, row, context);
   if (source_.table == nullptr) return;  // the one row has no columns
-  view_ = source_.key.empty() ? batch_[row].view() : run.transaction->row(key_rows_[row]);
+  view_ = source_.key.empty() ? batch_[row] : run.transaction->row(key_rows_[row]);
   context.row = &view_;
 }
 

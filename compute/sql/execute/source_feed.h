@@ -20,6 +20,9 @@ class SourceFeed final : public RowFeed {
   bool exhausted() const override { return made_ != nullptr ? made_->exhausted() : exhausted_; }
   std::size_t size() const override;
   void show(const Run& run, std::size_t row, EvalContext& context) override;
+  const txn::RowBlock* stored() const override {
+    return made_ == nullptr && source_.table != nullptr && source_.key.empty() ? &batch_ : nullptr;
+  }
 
  private:
   reactor::Task<Status> load_by_key(Run& run);
@@ -28,7 +31,7 @@ class SourceFeed final : public RowFeed {
   bool exhausted_ = false;
   std::unique_ptr<RowFeed> made_;  // of a source that is not stored; otherwise null
   SourceScan scan_;
-  std::vector<layout::Row> batch_;
+  txn::RowBlock batch_;
   // For access by primary key: all keys, and the rows of those that were fetched last.
   Keys keys_;
   bool have_keys_ = false;

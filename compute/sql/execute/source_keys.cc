@@ -20,7 +20,8 @@ bool exact_scaled(const Decimal& number, unsigned scale, std::int64_t& out) {
   return true;
 }
 
-// False when no value of the column equals the datum.
+}  // namespace
+
 bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type, const Datum& value) {
   if (value.null) return false;
   if (column.type == layout::ColumnType::character)
@@ -38,8 +39,6 @@ bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type
   }
   return key.add_integer(number).ok();
 }
-
-}  // namespace
 
 layout::Key key_of(const layout::Schema& schema, std::span<const Datum> values) {
   layout::Key key(schema);

@@ -27,6 +27,10 @@ struct Keys {
 // The key that has these values of its columns, in key order: they were read of a row.
 layout::Key key_of(const layout::Schema& schema, std::span<const Datum> values);
 
+// Adds the datum to the key as the value of that column, of which it is the next one. False when no value of
+// the column equals the datum.
+bool add_to_key(layout::Key& key, const layout::Column& column, const Type& type, const Datum& value);
+
 // Requests the source's row with that key.
 inline txn::RowId request_row(const Run& run, const Source& source, std::span<const std::byte> key) {
   return source.to_change ? run.transaction->get(source.table, key)

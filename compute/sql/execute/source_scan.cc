@@ -1,6 +1,7 @@
 #include "compute/sql/execute/source_scan.h"
 
 #include "compute/sql/execute/index_range.h"
+#include "compute/sql/execute/part_cost.h"
 
 namespace namdb::sql {
 
@@ -16,7 +17,7 @@ reactor::Task<Status> SourceScan::start(Run& run) {
   co_return Status();
 }
 
-reactor::Task<Status> SourceScan::next(Run& run, std::uint64_t limit, std::vector<layout::Row>& rows) {
+reactor::Task<Status> SourceScan::next(Run& run, std::uint64_t limit, txn::RowBlock& rows) {
   rows.clear();
   if (++batches_ % kBatchesPerYield == 0) co_await run.engine.executor().yield();
   if (!started_) {
@@ -30,7 +31,9 @@ reactor::Task<Status> SourceScan::next(Run& run, std::uint64_t limit, std::vecto
       range.limit = limit;
       scan_ = run.transaction->scan_index(source_.table, source_.index_path->index, std::move(range));
     }
-    Status status = co_await scan_->next(rows);
+    PartCost cost(run, &source_);
+    Status status = co_await scan_->next_block(rows);
+    cost.end(rows.size());
     if (!status.ok() || !rows.empty() || source_.index_path == nullptr) co_return status;
     scan_.reset();
   }

@@ -19,7 +19,7 @@ class SourceScan {
   // Replaces `rows` by the next ones; empty at the end. `limit` is the number that will probably be read; 0:
   // all. All calls are with the same transaction. When the work is paused (Work::paused()), it is called
   // again.
-  reactor::Task<Status> next(Run& run, std::uint64_t limit, std::vector<layout::Row>& rows);
+  reactor::Task<Status> next(Run& run, std::uint64_t limit, txn::RowBlock& rows);
 
  private:
   reactor::Task<Status> start(Run& run);

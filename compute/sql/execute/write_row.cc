@@ -1,5 +1,7 @@
 #include "compute/sql/execute/write_row.h"
 
+#include <absl/container/inlined_vector.h>
+
 #include <functional>
 #include <string_view>
 
@@ -54,7 +56,7 @@ Status check_conditions(const Run& run, const storage::Table& table,
 
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
                   const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id) {
-  std::vector<Datum> values(assignments.size());
+  absl::InlinedVector<Datum, 4> values(assignments.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (Status status = evaluate(*assignments[i].value, context, values[i]); !status.ok()) return status;
   }
@@ -91,6 +93,7 @@ Status Returning::evaluate(const Run& run, const EvalContext& context) {
 
 reactor::Task<Status> Returning::give_row(Run* run, txn::RowId row) {
   const auto evaluate_row = [&] {
+    if (!run->transaction->found(row)) return Status(ErrorCode::internal, "the row of RETURNING is gone");
     const layout::RowView view = run->transaction->row(row);
     EvalContext context = run->context();
     context.row = &view;

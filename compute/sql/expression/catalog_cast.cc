@@ -48,9 +48,21 @@ std::optional<std::string> name_of(Oid oid, TypeId to, const Catalog& catalog) {
     case TypeId::regnamespace:
       if (std::ranges::find(kSchemaOids, oid) == kSchemaOids.end()) return std::nullopt;
       return std::string(schema_name(oid));
+    case TypeId::regproc: {
+      const CatalogRoutine* const routine = catalog.find_routine(std::int64_t{oid});
+      return routine == nullptr ? std::nullopt : std::optional(routine->name);
+    }
     default:
       return std::nullopt;
   }
+}
+
+// "f", or "public.f"; null: there is none.
+const CatalogRoutine* find_routine(const Catalog& catalog, std::string_view text) {
+  std::vector<std::string> parts;
+  if (!parse_qualified_name(text, parts).ok()) return nullptr;
+  const bool is_public = parts.size() == 1 || (parts.size() == 2 && parts[0] == "public");
+  return is_public ? catalog.find_routine(std::string_view(parts.back())) : nullptr;
 }
 
 Status from_name(std::string_view text, TypeId to, const Catalog& catalog, Arena& arena, Datum& out) {
@@ -79,6 +91,10 @@ Status from_name(std::string_view text, TypeId to, const Catalog& catalog, Arena
       }
       return Status(ErrorCode::undefined_schema, "schema " + quoted + " does not exist");
     case TypeId::regproc:
+      if (const CatalogRoutine* const routine = find_routine(catalog, text)) {
+        out = object(routine->oid, routine->name, arena);
+        return {};
+      }
       return Status(ErrorCode::undefined_function, "function " + quoted + " does not exist");
     default:
       return Status(ErrorCode::undefined_object, "role " + quoted + " does not exist");

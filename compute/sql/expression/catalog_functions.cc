@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/catalog/role_texts.h"
 #include "compute/sql/expression/catalog_cast.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function_tables.h"
@@ -81,6 +82,13 @@ Status constraint_definition(Context context, Arguments arguments, Datum& out) {
   return {};
 }
 
+Status view_definition(Context context, Arguments arguments, Datum& out) {
+  const CatalogRelation* const relation = relation_of(context, arguments[0]);
+  out = Datum();
+  if (relation != nullptr && relation->view != nullptr) give_text(context, view_text(*relation), out);
+  return {};
+}
+
 Status is_visible(Context context, Arguments arguments, Datum& out) {
   const CatalogRelation* const relation = relation_of(context, arguments[0]);
   out = relation == nullptr ? Datum() : Datum::of_boolean(relation->schema != kInformationSchemaOid);
@@ -88,7 +96,11 @@ Status is_visible(Context context, Arguments arguments, Datum& out) {
 }
 
 Status user_of(Context context, Arguments arguments, Datum& out) {
-  if (arguments[0].integer == kOwnerOid) {
+  const storage::Roles* const roles = context.facts->roles.get();
+  const bool no_roles = roles == nullptr || roles->empty();
+  if (const storage::Role* const role = find_role(roles, arguments[0].integer)) {
+    give_text(context, role->name, out);
+  } else if (arguments[0].integer == kOwnerOid && no_roles) {
     out = Datum::of_text(context.facts->user);
   } else {
     give_text(context, "unknown (OID=" + std::to_string(arguments[0].integer) + ")", out);
@@ -150,7 +162,18 @@ Status always(Context, Arguments, Datum& out) {
   return {};
 }
 
-// Of features that namdb does not have: views, triggers, comments, sizes.
+// A text of a routine; NULL: there is no such routine, or it has none.
+template <std::string CatalogRoutine::* kText>
+Status routine_text(Context context, Arguments arguments, Datum& out) {
+  const CatalogRoutine* const routine = context.state->catalog->find_routine(arguments[0].integer);
+  out = Datum();
+  if (routine == nullptr) return {};
+  const bool is_known = kText != &CatalogRoutine::result_text && kText != &CatalogRoutine::definition;
+  if (is_known || !(routine->*kText).empty()) give_text(context, routine->*kText, out);
+  return {};
+}
+
+// Of features that namdb does not have: rules, triggers, comments, sizes.
 Status nothing(Context, Arguments, Datum& out) {
   out = Datum();
   return {};
@@ -203,28 +226,21 @@ std::vector<Function> make_functions() {
       {"pg_size_pretty", {int8}, text, nothing},
       {"pg_tablespace_location", {oid}, text, nothing},
       {"pg_get_statisticsobjdef_columns", {oid}, text, nothing},
-      {"pg_get_viewdef", {oid}, text, nothing},
-      {"pg_get_viewdef", {oid, boolean}, text, nothing},
+      reads_catalog({"pg_get_viewdef", {oid}, text, view_definition}),
+      reads_catalog({"pg_get_viewdef", {oid, boolean}, text, view_definition}),
       {"pg_get_ruledef", {oid}, text, nothing},
       {"pg_get_ruledef", {oid, boolean}, text, nothing},
       {"pg_get_triggerdef", {oid}, text, nothing},
       {"pg_get_triggerdef", {oid, boolean}, text, nothing},
       {"pg_get_partkeydef", {oid}, text, nothing},
-      {"pg_get_functiondef", {oid}, text, nothing},
-      {"pg_get_function_arguments", {oid}, text, nothing},
-      {"pg_get_function_identity_arguments", {oid}, text, nothing},
-      {"pg_get_function_result", {oid}, text, nothing},
+      reads_catalog({"pg_get_functiondef", {oid}, text, routine_text<&CatalogRoutine::definition>}),
+      reads_catalog({"pg_get_function_arguments", {oid}, text, routine_text<&CatalogRoutine::arguments>}),
+      reads_catalog({"pg_get_function_identity_arguments",
+                     {oid},
+                     text,
+                     routine_text<&CatalogRoutine::identity_arguments>}),
+      reads_catalog({"pg_get_function_result", {oid}, text, routine_text<&CatalogRoutine::result_text>}),
       {"pg_get_function_sqlbody", {oid}, text, nothing},
-      {"has_database_privilege", {name, text}, boolean, always<true>},
-      {"has_database_privilege", {oid, text}, boolean, always<true>},
-      {"has_database_privilege", {name, name, text}, boolean, always<true>},
-      {"has_schema_privilege", {text, text}, boolean, always<true>},
-      {"has_schema_privilege", {oid, text}, boolean, always<true>},
-      {"has_table_privilege", {text, text}, boolean, always<true>},
-      {"has_table_privilege", {oid, text}, boolean, always<true>},
-      {"has_function_privilege", {oid, text}, boolean, always<true>},
-      {"pg_has_role", {oid, text}, boolean, always<true>},
-      {"pg_has_role", {name, text}, boolean, always<true>},
   };
   Function format{"format_type", {oid, int4}, text, format_type};
   format.nulls = true;

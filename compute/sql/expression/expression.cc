@@ -5,6 +5,7 @@
 #include "compute/sql/expression/function.h"
 #include "compute/sql/value/cast.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/wide_datum.h"
 
 namespace namdb::sql {
 namespace {
@@ -24,8 +25,8 @@ ExprPtr make_constant(Type type, const Datum& value) {
   ExprPtr expr = make_expr(ExprKind::constant, type);
   expr->value = value;
   if (!value.null && type.has_bytes()) {
-    expr->storage = value.text;
-    expr->value.text = expr->storage;
+    expr->storage = std::make_unique<const std::string>(value.text);
+    expr->value.text = *expr->storage;
   }
   return expr;
 }
@@ -45,21 +46,27 @@ ExprPtr clone(const Expr& expr) {
   copy->index = expr.index;
   copy->function = expr.function;
   copy->subquery = expr.subquery;
+  copy->routine = expr.routine;
   for (const ExprPtr& argument : expr.args) copy->args.push_back(clone(*argument));
   return copy;
 }
 
 bool same(const Expr& left, const Expr& right) {
+  const bool calls = left.routine != nullptr && right.routine != nullptr;
+  if (left.routine != right.routine && !(calls && left.routine->signature == right.routine->signature))
+    return false;
   if (left.kind != right.kind || left.op != right.op || left.explicit_cast != right.explicit_cast ||
       left.type != right.type || left.index != right.index || left.function != right.function ||
       left.subquery != right.subquery || left.args.size() != right.args.size())
     return false;
   if (left.kind == ExprKind::constant) {
     if (left.value.null || right.value.null) return left.value.null == right.value.null;
-    if (left.storage != right.storage) return false;
-    if (!left.type.has_bytes() &&
-        (left.value.scale != right.value.scale || compare_values(left.type.id, left.value, right.value) != 0))
+    if (left.type.has_bytes()) {
+      if (left.value.text != right.value.text) return false;
+    } else if (left.value.scale != right.value.scale ||
+               compare_values(left.type.id, left.value, right.value) != 0) {
       return false;
+    }
   }
   for (std::size_t i = 0; i < left.args.size(); ++i) {
     if (!same(*left.args[i], *right.args[i])) return false;
@@ -83,6 +90,7 @@ void renumber_columns(Expr& expr, std::span<const std::uint32_t> indexes) {
 
 bool is_volatile(const Expr& expr) {
   return !all_of_tree(expr, [](const Expr& e) {
+    if (e.routine != nullptr) return !e.routine->is_volatile;
     return e.kind != ExprKind::function || e.function->volatility != Volatility::is_volatile;
   });
 }
@@ -101,7 +109,7 @@ bool is_constant(const Expr& expr) {
                                                       needs_time_zone(e.args[0]->type.id, e.type.id));
     return !depends && e.kind != ExprKind::column && e.kind != ExprKind::aggregate &&
            e.kind != ExprKind::parameter && e.kind != ExprKind::outer && e.kind != ExprKind::function &&
-           e.subquery == nullptr;
+           e.subquery == nullptr && e.routine == nullptr;
   });
 }
 
@@ -128,6 +136,8 @@ void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena,
     default:
       if (definition.is_string()) {
         out.text = row.text(column);
+      } else if (definition.is_wide()) {
+        read_wide(definition, row.wide(column), out);
       } else {
         out.integer = row.integer(column);
       }
@@ -157,6 +167,9 @@ Status evaluate(const Expr& expr, const EvalContext& context, Datum& out) {
       return {};
     case ExprKind::parameter:
       out = context.parameters[expr.index];
+      if (out.is_unassigned()) [[unlikely]]
+        return Status(ErrorCode::object_not_in_prerequisite_state,
+                      "record \"" + std::string(out.text) + "\" is not assigned yet");
       return {};
     case ExprKind::column:
       read_value(context, expr.index, out);

@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/random.h"
 #include "common/layout/row.h"
+#include "compute/api/role.h"
 #include "compute/sql/expression/work.h"
 #include "compute/sql/value/datum.h"
 #include "compute/sql/value/time_zone.h"
@@ -22,6 +23,7 @@ namespace namdb::sql {
 
 class SessionDirectory;
 class SessionObjects;
+struct RoutineSignature;  // of the plan
 struct StatementState;
 struct Subquery;  // of the plan
 
@@ -40,7 +42,13 @@ struct SessionFacts {
   SessionDirectory* sessions = nullptr;       // of the compute server; may be null
   const absl::TimeZone* time_zone = nullptr;  // as it is set now; null: UTC
   const SessionObjects* objects = nullptr;    // of the session; null: none are known
+  // `user` is the current one: of SET ROLE, or else this one.
+  std::string session_user = {};
+  storage::RolesRef roles = {};                        // as this statement knows them; null: there are none
+  std::uint32_t role = storage::kUnknownRole;          // of `user`
+  std::uint32_t session_role = storage::kUnknownRole;  // of `session_user`
 
+  bool is_superuser() const { return roles == nullptr || roles->is_superuser(role); }
   absl::TimeZone zone() const { return time_zone == nullptr ? absl::UTCTimeZone() : *time_zone; }
   TimeContext time() const { return {now_us, zone()}; }
 
@@ -95,6 +103,7 @@ enum class ExprKind : std::uint8_t {
   concat,        // ||
   like,          // op: ' ' or '!' (NOT LIKE)
   function,      // function
+  routine,       // routine: a function that is written in SQL
   regex,         // op: ~ or ! (does not match); * and # are the same without regard to case
   array,         // its elements
   subscript,     // args[0][args[1]]
@@ -110,6 +119,18 @@ enum class ExprKind : std::uint8_t {
 };
 
 struct Function;
+
+// A function that is written in SQL, as an expression calls it. The expression's arguments are those of its
+// input parameters.
+struct RoutineCall {
+  std::shared_ptr<const RoutineSignature> signature;
+  std::string name;
+  bool is_strict = false;  // not called with a NULL: it gives NULL, or no rows
+  bool is_volatile = false;
+  bool gives_rows = false;                // rows, for FROM, and no value
+  std::vector<std::uint32_t> parameters;  // the positions of those that the arguments are for
+};
+
 struct Expr;
 using ExprPtr = std::unique_ptr<Expr>;
 
@@ -119,10 +140,11 @@ struct Expr {
   bool explicit_cast = false;
   Type type;
   std::uint32_t index = 0;
-  Datum value;  // constant; its text is in `storage`
-  std::string storage;
+  Datum value;                                 // constant; its text is in `storage`
+  std::unique_ptr<const std::string> storage;  // null: the value has no bytes
   const Function* function = nullptr;
   std::shared_ptr<const Subquery> subquery;
+  std::shared_ptr<const RoutineCall> routine;
   std::vector<ExprPtr> args;
 
   bool is_null_constant() const { return kind == ExprKind::constant && value.null; }
@@ -163,6 +185,8 @@ namespace detail {
 Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& out);
 // The same of a subquery.
 Status evaluate_subquery(const Expr& expr, const EvalContext& context, Datum& out);
+// The same of a call of a function that is written in SQL.
+Status evaluate_routine(const Expr& expr, const EvalContext& context, Datum& out);
 // The same of LIKE and of regular expressions.
 Status evaluate_pattern(const Expr& expr, const EvalContext& context, Datum& out);
 // The same of an operator of arrays.

@@ -1,6 +1,8 @@
 #include "compute/sql/expression/expression_text.h"
 
 #include "compute/sql/expression/function.h"
+#include "compute/sql/expression/function_tables.h"
+#include "compute/sql/value/characters.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -38,7 +40,7 @@ std::string_view operator_text(char op) {
 }
 
 bool is_operator(const Function& function) {
-  return std::string_view("+-*/").find(function.name) != std::string_view::npos;
+  return !is_letter(function.name.front());
 }
 
 class Writer {
@@ -113,9 +115,12 @@ class Writer {
         text_ += "ARRAY(subquery)";
         return;
       case ExprKind::function:
+        if (expr.function->name == kSliceFunction) return slice(expr);
         if (!is_operator(*expr.function)) return call(expr.function->name, expr);
         if (expr.args.size() == 1) return around("(" + std::string(expr.function->name) + " ", expr, ")");
         return joined(expr, expr.function->name);
+      case ExprKind::routine:
+        return call(expr.routine->name, expr);
       case ExprKind::aggregate:
         text_ += "aggregate";
         return;
@@ -156,6 +161,15 @@ class Writer {
     around("(", expr, " " + std::string(operator_text(expr.op)) + std::string(quantifier));
     write(*expr.args[1]);
     text_ += "))";
+  }
+
+  void slice(const Expr& expr) {
+    write(*expr.args[0]);
+    text_ += "[";
+    write(*expr.args[1]);
+    text_ += ":";
+    write(*expr.args[2]);
+    text_ += "]";
   }
 
   void list(const Expr& expr, std::size_t from, std::string_view separator) {

@@ -10,7 +10,7 @@ namespace namdb::sql {
 
 // All overloads of that name.
 std::vector<const Function*> functions_named(std::string_view name);
-// The same of an operator with dates, times or intervals.
+// The same of an operator with dates, times, intervals, arrays or JSON.
 std::vector<const Function*> operators_named(std::string_view name);
 
 }  // namespace namdb::sql

@@ -12,6 +12,7 @@
 #include "compute/sql/value/cast.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/interval.h"
+#include "compute/sql/value/jsonb.h"
 
 namespace namdb::sql {
 namespace {
@@ -276,7 +277,7 @@ bool has_catalog(const EvalContext& context) {
 }
 
 Status call_function(const Expr& expr, const EvalContext& context, Datum& out) {
-  constexpr std::size_t kMaxArguments = 4;
+  constexpr std::size_t kMaxArguments = 7;
   std::array<Datum, kMaxArguments> values;
   NAMDB_CHECK(expr.args.size() <= values.size());
   bool any_null = false;
@@ -354,6 +355,8 @@ int compare_values(TypeId type, const Datum& left, const Datum& right) {
                             .compare(padded ? without_trailing_blanks(right.text) : right.text);
       return order < 0 ? -1 : order > 0 ? 1 : 0;
     }
+    case TypeClass::jsonb:
+      return compare_jsonb(left.text, right.text);
     case TypeClass::array: {
       ArrayReader left_reader(type, left);
       ArrayReader right_reader(type, right);
@@ -437,6 +440,8 @@ Status apply_operator(const Expr& expr, const EvalContext& context, Datum& out) 
       return concat(expr, context, out);
     case ExprKind::function:
       return call_function(expr, context, out);
+    case ExprKind::routine:
+      return detail::evaluate_routine(expr, context, out);
     case ExprKind::constant:
     case ExprKind::parameter:
     case ExprKind::column:

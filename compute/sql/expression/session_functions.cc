@@ -11,12 +11,43 @@ namespace {
 using Arguments = std::span<const Datum>;
 using Context = const EvalContext&;
 
+// While there are roles they decide: superusers may, and those who have the role of the session's user. The
+// name under which the signal is then sent is that user's.
+Status check_may_signal(const SessionFacts& facts, std::int32_t process_id, bool ends, std::string& user) {
+  const storage::Roles* const roles = facts.roles.get();
+  if (roles == nullptr || roles->empty()) return {};
+  for (const SessionActivity& session : facts.sessions->sessions()) {
+    if (session.process_id != process_id) continue;
+    const storage::Role* const target = roles->find(session.user);
+    const bool of_superuser = target != nullptr && target->superuser;
+    const bool has_role = target != nullptr && roles->inherits(facts.role, target->id);
+    if (facts.is_superuser() || (has_role && !of_superuser)) {
+      user = session.user;
+      return {};
+    }
+    if (of_superuser) {
+      return Status(ErrorCode::insufficient_privilege,
+                    ends ? "must be a superuser to terminate superuser process"
+                         : "must be a superuser to cancel superuser query");
+    }
+    return Status(ErrorCode::insufficient_privilege,
+                  ends ? "must be a member of the role whose process is being terminated or member of "
+                         "pg_signal_backend"
+                       : "must be a member of the role whose query is being canceled or member of "
+                         "pg_signal_backend");
+  }
+  return {};
+}
+
 template <SessionDirectory::Signal kSignal>
 Status signal_session(Context context, Arguments arguments, Datum& out) {
   SessionDirectory* const sessions = context.facts->sessions;
   if (sessions == nullptr) return Status(ErrorCode::feature_not_supported, "there are no other sessions");
   const auto process_id = static_cast<std::int32_t>(arguments[0].integer);
-  const Result<bool> sent = sessions->send(kSignal, process_id, context.facts->user);
+  std::string user = context.facts->user;
+  constexpr bool kEnds = kSignal == SessionDirectory::Signal::terminate;
+  if (Status status = check_may_signal(*context.facts, process_id, kEnds, user); !status.ok()) return status;
+  const Result<bool> sent = sessions->send(kSignal, process_id, user);
   if (!sent.ok()) return sent.status();
   out = Datum::of_boolean(*sent);
   return {};
@@ -58,6 +89,11 @@ Status current_user(Context context, Arguments, Datum& out) {
   out = Datum::of_text(context.facts->user);
   return {};
 }
+Status session_user(Context context, Arguments, Datum& out) {
+  const SessionFacts& facts = *context.facts;
+  out = Datum::of_text(facts.session_user.empty() ? facts.user : facts.session_user);
+  return {};
+}
 Status backend_pid(Context context, Arguments, Datum& out) {
   out = Datum::of_integer(context.facts->process_id);
   return {};
@@ -87,6 +123,7 @@ std::span<const Function> session_functions() {
       {"current_database", {}, name, current_database},
       {"current_schema", {}, name, current_schema},
       {"current_user", {}, name, current_user},
+      {"session_user", {}, name, session_user},
       {"pg_backend_pid", {}, int4, backend_pid},
       {"pg_is_in_recovery", {}, boolean, is_in_recovery},
       {"pg_sleep", {float8}, text, nullptr, kVolatile, Waiting::sleep},

@@ -227,41 +227,6 @@ Status split_part(Context, Arguments a, Datum& out) {
   return {};
 }
 
-template <TypeId kType>
-Status number_to_json(Context context, Arguments a, Datum& out) {
-  std::string text;
-  append_text(text, {kType}, a[0]);
-  out = Datum::of_text(context.arena->copy(text));
-  return {};
-}
-
-Status boolean_to_json(Context, Arguments a, Datum& out) {
-  out = Datum::of_text(a[0].is_true() ? "true" : "false");
-  return {};
-}
-
-Status text_to_json(Context context, Arguments a, Datum& out) {
-  std::string text = "\"";
-  for (const char c : a[0].text) {
-    constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
-    constexpr std::string_view kLetters = "\"\\bfnrt";
-    const std::size_t at = kEscaped.find(c);
-    if (at != std::string_view::npos) {
-      text += '\\';
-      text += kLetters[at];
-    } else if (static_cast<unsigned char>(c) < ' ') {
-      constexpr std::string_view kDigits = "0123456789abcdef";
-      text += "\\u00";
-      text += kDigits[static_cast<std::size_t>(c) >> 4];
-      text += kDigits[static_cast<std::size_t>(c) & 15];
-    } else {
-      text += c;
-    }
-  }
-  out = Datum::of_text(context.arena->copy(text + "\""));
-  return {};
-}
-
 }  // namespace
 
 std::span<const Function> text_functions() {
@@ -294,11 +259,6 @@ std::span<const Function> text_functions() {
       {"right", {text, int4}, text, right},
       {"replace", {text, text, text}, text, replace},
       {"split_part", {text, text, int4}, text, split_part},
-      {"to_json", {boolean}, json, boolean_to_json},
-      {"to_json", {int8}, json, number_to_json<int8>},
-      {"to_json", {float8}, json, number_to_json<float8>},
-      {"to_json", {numeric}, json, number_to_json<numeric>},
-      {"to_json", {text}, json, text_to_json},
   };
   return functions;
 }

@@ -98,6 +98,12 @@ Status truncate_in_named_zone(Context, Arguments a, Datum& out) {
   return zone.ok() ? truncate_in_zone(a[0].text, a[1].integer, *zone, out) : zone.status();
 }
 
+Status take_interval(const Result<Interval>& interval, Datum& out) {
+  if (!interval.ok()) return interval.status();
+  out = Datum::of_interval(*interval);
+  return {};
+}
+
 Status truncate_span(Context, Arguments a, Datum& out) {
   const Result<Interval> interval = truncate_interval(a[0].text, a[1].interval());
   if (!interval.ok()) return interval.status();
@@ -192,6 +198,40 @@ Status make_date(Context, Arguments a, Datum& out) {
   return {};
 }
 
+// Whole days of 24 hours move from the time to the days; the signs agree then.
+Status justify_hours(Context, Arguments a, Datum& out) {
+  return take_interval(justified(a[0].interval(), {.hours = true, .days = false}), out);
+}
+
+Status justify_days(Context, Arguments a, Datum& out) {
+  return take_interval(justified(a[0].interval(), {.hours = false, .days = true}), out);
+}
+
+Status justify_interval(Context, Arguments a, Datum& out) {
+  return take_interval(justified(a[0].interval(), {.hours = true, .days = true}), out);
+}
+
+// Years, months, weeks, days, hours, minutes, seconds.
+Status make_interval(Context, Arguments a, Datum& out) {
+  const Status out_of_range(ErrorCode::datetime_out_of_range, "interval out of range");
+  if (!std::isfinite(a[6].real)) return out_of_range;
+  Interval interval;
+  std::int64_t months = a[0].integer * 12 + a[1].integer;
+  std::int64_t days = a[2].integer * 7 + a[3].integer;
+  const double seconds_us = std::rint(a[6].real * 1e6);
+  const double whole_us = static_cast<double>(a[4].integer) * kHour_us +
+                          static_cast<double>(a[5].integer) * kMinute_us + seconds_us;
+  if (months != static_cast<std::int32_t>(months) || days != static_cast<std::int32_t>(days) ||
+      !(std::abs(whole_us) < 0x1p63))
+    return out_of_range;
+  interval.months = static_cast<std::int32_t>(months);
+  interval.days = static_cast<std::int32_t>(days);
+  interval.time_us =
+      a[4].integer * kHour_us + a[5].integer * kMinute_us + static_cast<std::int64_t>(seconds_us);
+  out = Datum::of_interval(interval);
+  return {};
+}
+
 template <TypeId kType>
 Status to_char(Context context, Arguments a, Datum& out) {
   if (is_infinite(kType, a[0].integer)) {
@@ -215,6 +255,12 @@ Status to_char(Context context, Arguments a, Datum& out) {
 template <TypeId kType>
 Status is_finite(Context, Arguments a, Datum& out) {
   out = Datum::of_boolean(!is_infinite(kType, a[0].integer));
+  return {};
+}
+
+// Intervals are finite.
+Status is_any(Context, Arguments, Datum& out) {
+  out = Datum::of_boolean(true);
   return {};
 }
 
@@ -254,10 +300,15 @@ std::span<const Function> time_functions() {
       {"age", {timestamptz, timestamptz}, interval, timestamptz_age},
       {"age", {timestamp}, interval, timestamp_age_today},
       {"age", {timestamptz}, interval, timestamptz_age_today},
+      {"justify_hours", {interval}, interval, justify_hours},
+      {"justify_days", {interval}, interval, justify_days},
+      {"justify_interval", {interval}, interval, justify_interval},
+      {"make_interval", {int4, int4, int4, int4, int4, int4, float8}, interval, make_interval},
       {"to_timestamp", {float8}, timestamptz, timestamp_of_epoch},
       {"make_date", {int4, int4, int4}, date, make_date},
       {"to_char", {timestamp, text}, text, to_char<timestamp>},
       {"to_char", {timestamptz, text}, text, to_char<timestamptz>},
+      {"isfinite", {interval}, boolean, is_any},
       {"isfinite", {date}, boolean, is_finite<date>},
       {"isfinite", {timestamp}, boolean, is_finite<timestamp>},
       {"isfinite", {timestamptz}, boolean, is_finite<timestamptz>},

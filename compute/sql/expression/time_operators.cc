@@ -122,7 +122,7 @@ Status interval_product(Context, Arguments a, Datum& out) {
 
 Status interval_quotient(Context, Arguments a, Datum& out) {
   if (a[1].real == 0) return Status(ErrorCode::division_by_zero, "division by zero");
-  return take(multiply(a[0].interval(), 1 / a[1].real), out);
+  return take(divide(a[0].interval(), a[1].real), out);
 }
 
 Status negated_interval(Context, Arguments a, Datum& out) {

@@ -51,6 +51,8 @@ class Work {
     units_ += bytes;
     bytes_ += bytes;
   }
+  // Counted since the turn began.
+  std::uint64_t units() const { return units_; }
   // Whether other sessions should have their turns when the row is finished ...
   bool due() const { return units_ >= turn_units_; }
   // ... and now, in the middle of it.
@@ -90,6 +92,7 @@ class Work {
     remembers_ = true;
     memories_[&expr] = memory;
   }
+  void forget(const Expr& expr) { memories_.erase(&expr); }
   // The row is finished, and the strings that the memory borrows from are about to be freed.
   void forget() {
     if (!remembers_) return;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -16,8 +17,10 @@
 #include "compute/api/sequence_change.h"
 #include "compute/api/table.h"
 #include "compute/procedure/registry.h"
+#include "compute/sql/catalog/view.h"
 #include "compute/sql/copy/copy_options.h"
 #include "compute/sql/expression/expression.h"
+#include "compute/sql/plan/role_plan.h"
 #include "compute/sql/system/memory_budget.h"
 
 namespace namdb::sql {
@@ -70,14 +73,26 @@ struct WorkingTable {
 
 // Functions in FROM, side by side: a row has the next value of each, and NULL of those that have ended.
 struct SetFunction {
-  enum class Kind : std::uint8_t { scalar, series, unnest, subscripts };
+  enum class Kind : std::uint8_t {
+    scalar,
+    series,
+    unnest,
+    subscripts,
+    json_elements,
+    json_keys,
+    json_values,  // of the members of an object
+    routine
+  };
   struct Call {
     Kind kind = Kind::scalar;
-    std::vector<ExprPtr> args;
+    bool as_text = false;       // of JSON: strings without quotes, and NULL for null
+    std::string_view name;      // of a function of JSON
+    std::vector<ExprPtr> args;  // of a routine: the expression that calls it
+    std::size_t columns = 1;
   };
   std::vector<Call> calls;
   bool ordinality = false;            // the last column numbers the rows
-  std::vector<ResultColumn> columns;  // one for each call, and that one
+  std::vector<ResultColumn> columns;  // of each call, and that one
 
   // Calls `visit` with each of its expressions.
   template <typename Visit>
@@ -153,8 +168,10 @@ enum class AggregateKind : std::uint8_t {
   average,
   all_true,
   any_true,
-  array,         // array_agg
-  joined_string  // string_agg
+  array,          // array_agg
+  joined_string,  // string_agg
+  json_array,     // json_agg, jsonb_agg: the argument is the text of an element
+  json_object     // json_object_agg, jsonb_object_agg: the argument is the text of a member
 };
 
 struct OrderItem {
@@ -169,6 +186,8 @@ struct Aggregate {
   ExprPtr separator;             // of string_agg; otherwise null
   std::vector<OrderItem> order;  // of array_agg and string_agg; empty: as the rows come
   bool distinct = false;         // equal values count once
+  // It keeps its values, whose order counts.
+  bool collects() const { return kind >= AggregateKind::array; }
   Type type;
 
   // Calls `visit` with each of its expressions.
@@ -269,6 +288,9 @@ struct ChangedRowsPlan {
   SelectPlan query;
 };
 
+// The foreign keys to check for a write; null: there are none (foreign_key_graph.h).
+struct ForeignKeyGraph;
+
 // Of writes, `returning` has the output columns, which read the row as it is then; a deleted row as it was.
 struct InsertPlan {
   storage::TableRef table;
@@ -278,6 +300,7 @@ struct InsertPlan {
   std::unique_ptr<SelectPlan> query;
   std::unique_ptr<ConflictPlan> conflict;  // null: a conflict is an error
   std::vector<CheckCondition> checks;
+  std::shared_ptr<const ForeignKeyGraph> foreign_keys;
   std::vector<ExprPtr> returning;
 };
 
@@ -287,19 +310,28 @@ struct UpdatePlan {
   std::unique_ptr<ChangedRowsPlan> joined;  // null: there is one table
   std::vector<Assignment> assignments;
   std::vector<CheckCondition> checks;
+  std::shared_ptr<const ForeignKeyGraph> foreign_keys;
   std::vector<ExprPtr> returning;
 };
 
 struct DeletePlan {
   Source source;
   std::unique_ptr<ChangedRowsPlan> joined;  // likewise
+  std::shared_ptr<const ForeignKeyGraph> foreign_keys;
   std::vector<ExprPtr> returning;
 };
 
 // The deletion of all rows of some tables.
 struct TruncatePlan {
   std::vector<DeletePlan> tables;
-  bool restarts_sequences = false;  // of their columns
+  bool restarts_sequences = false;    // of their columns
+  std::vector<std::string> cascades;  // those of the tables that CASCADE has added
+};
+
+// A foreign key of another table that goes, because that which it references does.
+struct DroppedForeignKey {
+  storage::TableRef table;  // that has it
+  std::string name;
 };
 
 // COPY table FROM STDIN: the insert's one row of expressions reads the fields of a row of the data, of which
@@ -332,7 +364,7 @@ struct CallRoutinePlan {
   std::vector<ExprPtr> arguments;  // of each parameter, converted to its type; null: it gets NULL
 };
 
-// CREATE PROCEDURE.
+// CREATE PROCEDURE, CREATE FUNCTION.
 struct CreateRoutinePlan {
   txn::RoutineDefinition definition;
   std::shared_ptr<const RoutineSignature> signature;
@@ -340,12 +372,27 @@ struct CreateRoutinePlan {
 };
 
 struct DropRoutinePlan {
+  enum class Kind : std::uint8_t { procedure, function, routine };
   struct Dropped {
     std::string name;
     std::optional<std::vector<TypeId>> types;  // of its input parameters, or of all; none: any
   };
   std::vector<Dropped> routines;
+  Kind kind = Kind::procedure;
   bool if_exists = false;
+};
+
+// CREATE VIEW.
+struct CreateViewPlan {
+  ViewRef view;
+  bool replaces = false;  // one of that name, if there is one
+};
+
+struct DropViewPlan {
+  std::vector<std::string> names;
+  bool if_exists = false;
+  bool cascades = false;
+  std::string renamed;  // ALTER VIEW RENAME: the one view's new name
 };
 
 struct CreateTablePlan {
@@ -374,6 +421,12 @@ struct AlterTablePlan {
   std::vector<txn::IndexDefinition> indexes;
   std::vector<std::string> dropped_constraints;      // if rows stay: UNIQUE
   std::map<std::uint32_t, std::string> index_names;  // if rows stay: new ones, by id
+  std::vector<DroppedForeignKey> cascaded;           // before the change
+  std::vector<std::string> validated;  // foreign keys of the definition whose rows are to be checked
+  std::vector<std::string> dropped_columns;
+  std::vector<std::string> retyped_columns;
+  std::map<std::string, std::string> renamed_columns;
+  bool cascades = false;  // to views that read dropped columns
   struct Notice {
     std::string_view sqlstate;
     std::string message;
@@ -384,6 +437,7 @@ struct AlterTablePlan {
 struct DropTablePlan {
   std::vector<std::string> names;
   bool if_exists = false;
+  bool cascades = false;
 };
 
 struct CreateIndexPlan {
@@ -399,6 +453,7 @@ struct CreateIndexPlan {
 struct DropIndexPlan {
   std::vector<std::string> names;
   bool if_exists = false;
+  bool cascades = false;
 };
 
 struct ReindexPlan {
@@ -464,8 +519,20 @@ struct NothingPlan {
 
 struct Plan;
 
+// WITH with INSERT, UPDATE or DELETE. Its queries run first, each to its end, and their rows are kept; then
+// the statement itself runs, which reads none of the tables that they write.
+struct WithPlan {
+  struct Query {
+    std::shared_ptr<const WorkingTable> rows;
+    std::shared_ptr<const Plan> statement;  // SELECT, too
+  };
+  std::vector<Query> queries;
+  std::shared_ptr<const Plan> statement;
+};
+
 struct ExplainPlan {
   bool analyze = false;
+  bool as_json = false;
   std::unique_ptr<Plan> statement;  // may be that of EXECUTE: of the statement that it names
 };
 
@@ -503,32 +570,55 @@ struct FetchPlan {
   bool moves = false;      // gives no rows
 };
 
+// A rare and large form of a plan, in a place of its own: the many small ones need not have its size.
+template <typename T>
+struct Boxed {
+  Boxed(T value) : pointer(std::make_unique<T>(std::move(value))) {}  // NOLINT: it stands for the form
+  std::unique_ptr<T> pointer;
+};
+
 struct Plan {
   using Body =
-      std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, TruncatePlan, CopyFromPlan,
-                   CopyToPlan, CallPlan, CallRoutinePlan, CreateRoutinePlan, DropRoutinePlan, CreateTablePlan,
-                   AlterTablePlan, DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan,
-                   TransactionPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan,
-                   ExplainPlan, PreparePlan, ExecutePlan, DeclarePlan, FetchPlan>;
+      std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, WithPlan, TruncatePlan,
+                   CopyFromPlan, CopyToPlan, CallPlan, CallRoutinePlan, CreateRoutinePlan, DropRoutinePlan,
+                   CreateViewPlan, DropViewPlan, Boxed<CreateTablePlan>, Boxed<AlterTablePlan>, DropTablePlan,
+                   CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan, TransactionPlan, SetPlan,
+                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan, PreparePlan,
+                   ExecutePlan, DeclarePlan, FetchPlan, RolePlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
   std::string_view tag;
-  std::vector<ResultColumn> columns;  // empty: no rows, not even none
+  std::vector<ResultColumn> columns;
   std::vector<Type> parameters;
   std::uint64_t catalog_version = 0;
   std::vector<std::uint32_t> tables;  // the ids of those that the statement, or its procedure, names
-  MemoryShare memory;                 // what the plan keeps, of the budget of all clients
+  std::vector<RequiredRight> rights;  // that its user needs
+  // The ids of the tables that it reads, and of those that it writes, but for the functions that it calls.
+  std::vector<std::uint32_t> reads;
+  std::vector<std::uint32_t> writes;
+  bool calls_routines = false;  // functions that are written in SQL, which may read any table
+  bool calls_volatile = false;  // ... and may write to any
+  // These must not write: they are called in another number, or at other times, than the statement says.
+  bool calls_read_only = false;
+  MemoryShare memory;  // what the plan keeps, of the budget of all clients
 
   template <typename T>
   const T* as() const {
-    return std::get_if<T>(&body);
+    if constexpr (std::is_same_v<T, CreateTablePlan> || std::is_same_v<T, AlterTablePlan>) {
+      const auto* const boxed = std::get_if<Boxed<T>>(&body);
+      return boxed == nullptr ? nullptr : boxed->pointer.get();
+    } else {
+      return std::get_if<T>(&body);
+    }
   }
   bool is_schema_change() const {
     return as<CreateTablePlan>() || as<AlterTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() ||
            as<DropIndexPlan>() || as<ReindexPlan>() || as<CreateRoutinePlan>() || as<DropRoutinePlan>() ||
-           as<SequencePlan>();
+           as<CreateViewPlan>() || as<DropViewPlan>() || as<SequencePlan>() || as<RolePlan>();
   }
+  // Perhaps of no columns: SELECT FROM t.
+  bool gives_rows() const { return !columns.empty() || as<SelectPlan>(); }
   bool is_call() const { return as<CallPlan>() || as<CallRoutinePlan>(); }
   // Its columns are those of another statement of the session, which may change.
   bool depends_on_session() const {
@@ -538,7 +628,7 @@ struct Plan {
   }
   // Runs inside a transaction of the engine.
   bool is_transactional() const {
-    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() ||
+    return as<SelectPlan>() || as<InsertPlan>() || as<UpdatePlan>() || as<DeletePlan>() || as<WithPlan>() ||
            as<TruncatePlan>() || as<CopyFromPlan>() || as<CopyToPlan>() || is_call();
   }
 };

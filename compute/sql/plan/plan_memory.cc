@@ -13,10 +13,12 @@ std::size_t bytes_of(const Subquery& subquery);
 
 std::size_t bytes_of(const ExprPtr& expr) {
   if (expr == nullptr) return 0;
-  std::size_t bytes = sizeof(Expr) + kAllocation_bytes + bytes_of(expr->storage);
+  std::size_t bytes = sizeof(Expr) + kAllocation_bytes;
+  if (expr->storage != nullptr) bytes += sizeof(std::string) + kAllocation_bytes + bytes_of(*expr->storage);
   if (!expr->args.empty()) bytes += expr->args.capacity() * sizeof(ExprPtr) + kAllocation_bytes;
   for (const ExprPtr& argument : expr->args) bytes += bytes_of(argument);
   if (expr->subquery != nullptr) bytes += bytes_of(*expr->subquery);
+  if (expr->routine != nullptr) bytes += sizeof(RoutineCall) + kAllocation_bytes;
   return bytes;
 }
 
@@ -143,6 +145,14 @@ std::size_t body_bytes(const UpdatePlan& plan) {
   return bytes_of(plan.source) + bytes_of(plan.joined) + bytes_of_list(plan.assignments) +
          bytes_of_list(plan.returning) + bytes_of_list(plan.checks);
 }
+std::size_t body_bytes(const WithPlan& plan) {
+  std::size_t bytes = memory_bytes(*plan.statement);
+  for (const WithPlan::Query& query : plan.queries) {
+    bytes += sizeof(WithPlan::Query) + sizeof(WorkingTable) + bytes_of_list(query.rows->columns) +
+             memory_bytes(*query.statement);
+  }
+  return bytes;
+}
 std::size_t body_bytes(const CallPlan& plan) {
   return bytes_of_list(plan.tables) + bytes_of_list(plan.arguments);
 }
@@ -167,6 +177,10 @@ std::size_t body_bytes(const AlterTablePlan& plan) {
   for (const layout::Column& column : plan.definition.schema.columns())
     bytes += sizeof(layout::Column) + bytes_of(column);
   return bytes;
+}
+template <typename T>
+std::size_t body_bytes(const Boxed<T>& plan) {
+  return sizeof(T) + kAllocation_bytes + body_bytes(*plan.pointer);
 }
 std::size_t body_bytes(const DropTablePlan& plan) {
   return bytes_of_list(plan.names);
@@ -202,6 +216,12 @@ std::size_t body_bytes(const ExplainPlan& plan) {
   return plan.statement == nullptr ? 0 : memory_bytes(*plan.statement);
 }
 // The plan of the statement within has its own share.
+std::size_t body_bytes(const CreateViewPlan& plan) {
+  return plan.view->statement.size() + plan.view->query.size();
+}
+std::size_t body_bytes(const DropViewPlan& plan) {
+  return bytes_of(plan.renamed);
+}
 std::size_t body_bytes(const PreparePlan& plan) {
   return bytes_of(plan.name) + bytes_of_list(plan.declared);
 }
@@ -220,6 +240,12 @@ std::size_t body_bytes(const DiscardPlan&) {
 std::size_t body_bytes(const NothingPlan&) {
   return 0;
 }
+std::size_t body_bytes(const RolePlan& plan) {
+  std::size_t bytes = sizeof(RolePlan);
+  if (const auto* grant = plan.as<GrantPlan>())
+    bytes += grant->on.objects.size() * sizeof(NamedObjects::Object);
+  return bytes;
+}
 std::size_t body_bytes(const std::monostate&) {
   return 0;
 }
@@ -228,7 +254,8 @@ std::size_t body_bytes(const std::monostate&) {
 
 std::size_t memory_bytes(const Plan& plan) {
   return sizeof(Plan) + kAllocation_bytes + bytes_of_list(plan.columns) + bytes_of_list(plan.parameters) +
-         plan.tables.capacity() * sizeof(std::uint32_t) +
+         (plan.tables.capacity() + plan.reads.capacity() + plan.writes.capacity()) * sizeof(std::uint32_t) +
+         plan.rights.capacity() * sizeof(RequiredRight) +
          std::visit([](const auto& body) { return body_bytes(body); }, plan.body);
 }
 

@@ -1,11 +1,12 @@
-// A procedure that is written in SQL or PL/pgSQL: its signature, as its CREATE statement says, and its body,
-// once it is compiled. Both are immutable, and may be shared by any number of runs.
+// A procedure or function that is written in SQL or PL/pgSQL: its signature, as its CREATE statement says,
+// and its body, once it is compiled. Both are immutable, and may be shared by any number of runs.
 //
 // The values of a run are in slots: the parameters first, in their order, then the variables, one slot for
 // each field of a record. To the expressions and statements of the body they are parameters.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,15 +20,17 @@
 namespace namdb::sql {
 
 enum class RoutineLanguage : std::uint8_t { sql, plpgsql };
+enum class RoutineVolatility : std::uint8_t { is_volatile, stable, immutable };
 
 struct RoutineParameter {
-  enum class Mode : std::uint8_t { in, out, in_out };
-  std::string name;  // empty: it has none
+  enum class Mode : std::uint8_t { in, out, in_out, table };  // table: a column of RETURNS TABLE
+  std::string name;                                           // empty: it has none
   Type type;
   Mode mode = Mode::in;
   ExprPtr default_value;  // null: there is none
 
   bool gives() const { return mode != Mode::in; }
+  bool is_input() const { return mode == Mode::in || mode == Mode::in_out; }
 };
 
 struct RoutineSignature {
@@ -36,6 +39,33 @@ struct RoutineSignature {
   RoutineLanguage language = RoutineLanguage::sql;
   std::vector<RoutineParameter> parameters;
   std::string body;
+
+  bool is_function = false;
+  // Of a function.
+  bool is_expression = false;    // RETURN outside of AS is its body; the definition has it
+  bool returns_nothing = false;  // void
+  bool returns_set = false;
+  Type result;                     // of its value; text if there is none
+  std::size_t result_columns = 1;  // several: it gives rows of its output parameters, and no value
+  bool is_strict = false;
+  RoutineVolatility volatility = RoutineVolatility::is_volatile;
+  // As they were given; empty: they were not.
+  std::string cost;
+  std::string rows;
+  std::string parallel;
+
+  // Whether a call gives it an argument: to functions only input parameters are passed.
+  bool passes(const RoutineParameter& parameter) const { return !is_function || parameter.is_input(); }
+  bool has_outputs() const {
+    for (const RoutineParameter& parameter : parameters) {
+      if (parameter.gives()) return true;
+    }
+    return false;
+  }
+  // In FROM it is a table.
+  bool gives_rows() const { return returns_set || result_columns > 1; }
+  // Its statements see the tables as the statement that calls it does, and write nothing.
+  bool only_reads() const { return is_function && volatility != RoutineVolatility::is_volatile; }
 };
 
 // A value of another type becomes one of the slot's.
@@ -51,6 +81,7 @@ using Steps = std::vector<Step>;
 struct AssignStep {
   std::uint32_t slot = 0;
   ExprPtr value;
+  bool of_case = false;  // the value that a CASE compares
 };
 struct IfStep {
   struct Branch {
@@ -58,7 +89,8 @@ struct IfStep {
     Steps steps;
   };
   std::vector<Branch> branches;
-  bool is_case = false;  // without a branch that holds: case_not_found
+  bool of_case = false;
+  bool must_hold = false;  // without a branch that holds: case_not_found
 };
 struct LoopStep {
   std::string label;
@@ -92,7 +124,19 @@ struct LeaveStep {
   std::string label;  // empty: of the innermost loop
   ExprPtr condition;  // null: always
 };
-struct ReturnStep {};
+struct ReturnStep {
+  ExprPtr value;  // null: the output parameters are the result, or there is none
+  // Of the value to the result, when the function ends: SlotTarget's.
+  ExprPtr conversion;
+  bool is_end_of_function = false;  // without a word of RETURN
+};
+struct ReturnNextStep {
+  ExprPtr value;  // null: the output parameters are the row
+};
+struct ReturnQueryStep {
+  std::shared_ptr<const Plan> query;
+  std::vector<ExprPtr> conversions;  // of each column, to that of the result: SlotTarget's
+};
 struct RaiseStep {
   std::string severity;              // "NOTICE"; empty: an error
   bool again = false;                // the error that is handled
@@ -113,6 +157,13 @@ struct QueryStep {
   bool strict = false;       // exactly one row
   bool one_at_most = false;  // more rows are an error
   std::vector<SlotTarget> targets;
+  // Rows that later steps look up by keys which no step before them changes: they are read with this one's
+  // (compute/sql/routine/read_ahead.h).
+  struct Ahead {
+    const Source* source = nullptr;  // null: INSERT
+    const InsertPlan* insert = nullptr;
+  };
+  std::vector<Ahead> ahead;
 };
 struct InvokeStep {
   std::shared_ptr<const Plan> call;  // a CallPlan
@@ -142,9 +193,9 @@ struct FailStep {
 };
 
 struct Step {
-  using Body =
-      std::variant<FailStep, AssignStep, IfStep, LoopStep, RangeLoopStep, QueryLoopStep, ArrayLoopStep,
-                   LeaveStep, ReturnStep, RaiseStep, QueryStep, InvokeStep, AssertStep, BlockStep>;
+  using Body = std::variant<FailStep, AssignStep, IfStep, LoopStep, RangeLoopStep, QueryLoopStep,
+                            ArrayLoopStep, LeaveStep, ReturnStep, ReturnNextStep, ReturnQueryStep, RaiseStep,
+                            QueryStep, InvokeStep, AssertStep, BlockStep>;
   Body body;
   std::uint32_t line = 0;  // of the body's text, from 1; 0: not known
 };
@@ -153,6 +204,8 @@ struct RoutineSlot {
   std::string name;
   Type type;
   bool not_null = false;
+  // Of a field: its record, which has no fields before a row is assigned to it. Empty: it has, or is none.
+  std::string record;
 };
 
 struct CompiledRoutine {
@@ -161,7 +214,11 @@ struct CompiledRoutine {
   std::vector<RoutineSlot> slots;
   std::uint32_t found_slot = 0;
   std::uint32_t row_count_slot = 0;
+  std::uint32_t result_slot = 0;  // of a function with one value
   BlockStep block;
+  std::vector<RequiredRight> rights;  // for subqueries of its expressions; its statements have their own
+  // Facts about the expressions that read tables: Plan's.
+  std::map<const Expr*, std::shared_ptr<const Plan>> reading;
   MemoryShare memory;
 };
 

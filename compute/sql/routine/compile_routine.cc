@@ -4,6 +4,7 @@
 
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/plan_memory.h"
+#include "compute/sql/routine/read_ahead.h"
 #include "compute/sql/routine/routine_compiler.h"
 
 namespace namdb::sql {
@@ -47,19 +48,28 @@ Result<std::shared_ptr<CompiledRoutine>> RoutineCompiler::compile() {
   declare_parameters();
   const bool in_sql = source_.signature()->language == RoutineLanguage::sql;
   NAMDB_SQL_CHECK(in_sql ? compile_sql() : compile_plpgsql());
+  plan_reads_ahead(*routine_);
   return routine_;
 }
 
 void RoutineCompiler::declare_parameters() {
-  scope_.enter(source_.signature()->name);
+  const RoutineSignature& signature = *source_.signature();
+  scope_.enter(signature.name);
+  // To a function in SQL its output parameters are no names.
+  const bool inputs_only = signature.is_function && signature.language == RoutineLanguage::sql;
   std::uint32_t datum = 0;
-  for (const RoutineParameter& parameter : source_.signature()->parameters) {
+  std::uint32_t numbered = 0;
+  for (const RoutineParameter& parameter : signature.parameters) {
     RoutineVariable variable;
-    variable.name = parameter.name;
+    variable.name = inputs_only && !parameter.is_input() ? std::string() : parameter.name;
     variable.slot = scope_.add_slot(parameter.name, parameter.type);
+    if (!inputs_only || parameter.is_input()) ++numbered;
+    if (parameter.gives()) routine_->result_slot = variable.slot;
     scope_.declare(datum++, std::move(variable));
   }
-  scope_.set_numbered(datum);
+  scope_.set_numbered(numbered);
+  if (signature.is_function && !signature.has_outputs())
+    routine_->result_slot = scope_.add_slot("result", signature.result);
   routine_->found_slot = scope_.add_slot("found", {TypeId::boolean});
   routine_->row_count_slot = scope_.add_slot("row_count", {TypeId::int8});
 }
@@ -88,11 +98,17 @@ Status RoutineCompiler::compile_sql() {
     if (source_.signature()->parameters[i].gives()) outputs.push_back(i);
   }
   const std::size_t count = source_.statements().statement_count();
-  bool gave = outputs.empty();
+  const RoutineSignature& signature = *source_.signature();
+  bool gave = signature.is_function ? signature.returns_nothing || count > 0 : outputs.empty();
   for (std::size_t i = 0; i < count; ++i) {
     NAMDB_SQL_ASSIGN(auto statement, plan_of(source_.statements().statement(i)));
+    if (signature.is_function && i + 1 == count && !signature.returns_nothing) {
+      NAMDB_SQL_ASSIGN(Step last, compile_last_query(std::move(statement)));
+      routine_->block.steps.push_back(std::move(last));
+      break;
+    }
     QueryStep query;
-    if (i + 1 == count && !outputs.empty()) {
+    if (!signature.is_function && i + 1 == count && !outputs.empty()) {
       gave = statement->columns.size() == outputs.size();
       for (std::size_t j = 0; gave && j < outputs.size(); ++j) {
         NAMDB_SQL_ASSIGN(SlotTarget target, target_of(outputs[j], statement->columns[j].type));
@@ -104,10 +120,9 @@ Status RoutineCompiler::compile_sql() {
     routine_->block.steps.push_back(Step{std::move(query)});
   }
   if (gave) return {};
-  return Status(ErrorCode::invalid_function_definition,
-                "return type mismatch in procedure \"" + source_.signature()->name + "\"",
-                "the last statement must be SELECT or INSERT/UPDATE/DELETE RETURNING, with a column for each "
-                "output parameter");
+  return return_mismatch(
+      "the last statement must be SELECT or INSERT/UPDATE/DELETE RETURNING, with a column for each output "
+      "parameter");
 }
 
 Result<std::uint32_t> RoutineCompiler::next_datum(std::string_view name, bool declared,

@@ -21,6 +21,11 @@ std::string_view step_name(std::string_view kind) {
   if (kind == "PLpgSQL_stmt_block") return "statement block";
   if (kind == "PLpgSQL_stmt_fori") return "FOR with integer loop variable";
   if (kind == "PLpgSQL_stmt_fors") return "FOR over SELECT rows";
+  if (kind == "PLpgSQL_stmt_return") return "RETURN";
+  if (kind == "PLpgSQL_stmt_return_next") return "RETURN NEXT";
+  if (kind == "PLpgSQL_stmt_return_query") return "RETURN QUERY";
+  if (kind == "PLpgSQL_stmt_commit") return "COMMIT";
+  if (kind == "PLpgSQL_stmt_rollback") return "ROLLBACK";
   if (kind == "PLpgSQL_stmt_raise") return "RAISE";
   if (kind == "PLpgSQL_stmt_perform") return "PERFORM";
   if (kind == "PLpgSQL_stmt_call") return "CALL";
@@ -44,7 +49,7 @@ Status RoutineCompiler::compile_steps(const Json& items, Steps& steps) {
 
 Result<Step> RoutineCompiler::compile_step(Node step) {
   if (depth_ >= kMaxDepth)
-    return Status(ErrorCode::statement_too_complex, "the procedure is nested too deeply");
+    return Status(ErrorCode::statement_too_complex, "the " + kind() + " is nested too deeply");
   ++depth_;
   Result<Step> compiled = compile_nested_step(step);
   --depth_;
@@ -73,23 +78,28 @@ Result<Step::Body> RoutineCompiler::compile_body(Node step) {
     std::string_view name;
     Compile compile;
   };
-  static constexpr std::array kKinds = {Kind{"PLpgSQL_stmt_block", &RoutineCompiler::compile_block},
-                                        Kind{"PLpgSQL_stmt_assign", &RoutineCompiler::compile_assignment},
-                                        Kind{"PLpgSQL_stmt_if", &RoutineCompiler::compile_if},
-                                        Kind{"PLpgSQL_stmt_case", &RoutineCompiler::compile_case},
-                                        Kind{"PLpgSQL_stmt_loop", &RoutineCompiler::compile_loop},
-                                        Kind{"PLpgSQL_stmt_while", &RoutineCompiler::compile_while},
-                                        Kind{"PLpgSQL_stmt_fori", &RoutineCompiler::compile_range_loop},
-                                        Kind{"PLpgSQL_stmt_fors", &RoutineCompiler::compile_query_loop},
-                                        Kind{"PLpgSQL_stmt_foreach_a", &RoutineCompiler::compile_array_loop},
-                                        Kind{"PLpgSQL_stmt_exit", &RoutineCompiler::compile_leave},
-                                        Kind{"PLpgSQL_stmt_return", &RoutineCompiler::compile_return},
-                                        Kind{"PLpgSQL_stmt_raise", &RoutineCompiler::compile_raise},
-                                        Kind{"PLpgSQL_stmt_execsql", &RoutineCompiler::compile_query},
-                                        Kind{"PLpgSQL_stmt_perform", &RoutineCompiler::compile_perform},
-                                        Kind{"PLpgSQL_stmt_call", &RoutineCompiler::compile_invocation},
-                                        Kind{"PLpgSQL_stmt_getdiag", &RoutineCompiler::compile_diagnostics},
-                                        Kind{"PLpgSQL_stmt_assert", &RoutineCompiler::compile_assert}};
+  static constexpr std::array kKinds = {
+      Kind{"PLpgSQL_stmt_block", &RoutineCompiler::compile_block},
+      Kind{"PLpgSQL_stmt_assign", &RoutineCompiler::compile_assignment},
+      Kind{"PLpgSQL_stmt_if", &RoutineCompiler::compile_if},
+      Kind{"PLpgSQL_stmt_case", &RoutineCompiler::compile_case},
+      Kind{"PLpgSQL_stmt_loop", &RoutineCompiler::compile_loop},
+      Kind{"PLpgSQL_stmt_while", &RoutineCompiler::compile_while},
+      Kind{"PLpgSQL_stmt_fori", &RoutineCompiler::compile_range_loop},
+      Kind{"PLpgSQL_stmt_fors", &RoutineCompiler::compile_query_loop},
+      Kind{"PLpgSQL_stmt_foreach_a", &RoutineCompiler::compile_array_loop},
+      Kind{"PLpgSQL_stmt_exit", &RoutineCompiler::compile_leave},
+      Kind{"PLpgSQL_stmt_return", &RoutineCompiler::compile_return},
+      Kind{"PLpgSQL_stmt_return_next", &RoutineCompiler::compile_return_next},
+      Kind{"PLpgSQL_stmt_return_query", &RoutineCompiler::compile_return_query},
+      Kind{"PLpgSQL_stmt_commit", &RoutineCompiler::compile_end_of_transaction},
+      Kind{"PLpgSQL_stmt_rollback", &RoutineCompiler::compile_end_of_transaction},
+      Kind{"PLpgSQL_stmt_raise", &RoutineCompiler::compile_raise},
+      Kind{"PLpgSQL_stmt_execsql", &RoutineCompiler::compile_query},
+      Kind{"PLpgSQL_stmt_perform", &RoutineCompiler::compile_perform},
+      Kind{"PLpgSQL_stmt_call", &RoutineCompiler::compile_invocation},
+      Kind{"PLpgSQL_stmt_getdiag", &RoutineCompiler::compile_diagnostics},
+      Kind{"PLpgSQL_stmt_assert", &RoutineCompiler::compile_assert}};
   const auto kind = std::ranges::find(kKinds, step.kind, &Kind::name);
   if (kind == kKinds.end()) return unsupported("this statement of PL/pgSQL");
   return (this->*kind->compile)(*step.body);
@@ -108,8 +118,10 @@ Result<Step::Body> RoutineCompiler::compile_block(const Json& body) {
     // A record whose fields its first assignment has given.
     const RoutineVariable* const record = scope_.variable(declared.datum);
     if (!record->is_record || record->has_row_type || !record->fields) continue;
-    for (const RoutineVariable::Field& field : *record->fields)
+    for (const RoutineVariable::Field& field : *record->fields) {
+      routine_->slots[field.slot].record = record->name;
       block.initial.push_back({field.slot, nullptr});
+    }
   }
   scope_.leave();
   return Step::Body(std::move(block));
@@ -141,6 +153,7 @@ Result<Step::Body> RoutineCompiler::compile_if(const Json& body) {
 
 // The value that is compared is in a variable, which the conditions name.
 Result<Step::Body> RoutineCompiler::compile_case(const Json& body) {
+  const auto line = static_cast<std::uint32_t>(integer(body, "lineno"));
   BlockStep block;
   scope_.enter({});
   if (const Json* const compared = find(body, "t_expr")) {
@@ -151,8 +164,9 @@ Result<Step::Body> RoutineCompiler::compile_case(const Json& body) {
     variable.name = text(*node(list(source_.tree().function, "datums")[datum]).body, "refname");
     variable.slot = scope_.add_slot(variable.name, assign.value->type);
     assign.slot = variable.slot;
+    assign.of_case = true;
     scope_.declare(datum, std::move(variable));
-    block.steps.push_back(Step{std::move(assign)});
+    block.steps.push_back(Step{std::move(assign), line});
   }
   IfStep branches;
   for (const Json& item : list(body, "case_when_list")) {
@@ -161,13 +175,14 @@ Result<Step::Body> RoutineCompiler::compile_case(const Json& body) {
     NAMDB_SQL_CHECK(compile_steps(list(*node(item).body, "stmts"), branch.steps));
     branches.branches.push_back(std::move(branch));
   }
-  branches.is_case = !flag(body, "have_else");
-  if (!branches.is_case) {
+  branches.of_case = true;
+  branches.must_hold = !flag(body, "have_else");
+  if (!branches.must_hold) {
     IfStep::Branch otherwise;
     NAMDB_SQL_CHECK(compile_steps(list(body, "else_stmts"), otherwise.steps));
     branches.branches.push_back(std::move(otherwise));
   }
-  block.steps.push_back(Step{std::move(branches)});
+  block.steps.push_back(Step{std::move(branches), line});
   scope_.leave();
   return Step::Body(std::move(block));
 }
@@ -246,11 +261,6 @@ Result<Step::Body> RoutineCompiler::compile_leave(const Json& body) {
   return Step::Body(std::move(leave));
 }
 
-// RoutineSource has refused one with a value.
-Result<Step::Body> RoutineCompiler::compile_return(const Json&) {
-  return Step::Body(ReturnStep{});
-}
-
 Result<Step::Body> RoutineCompiler::compile_query(const Json& body) {
   QueryStep query;
   NAMDB_SQL_ASSIGN(query.plan, plan(*find(body, "sqlstmt")));
@@ -258,7 +268,7 @@ Result<Step::Body> RoutineCompiler::compile_query(const Json& body) {
   query.strict = flag(body, "strict");
   query.one_at_most = query.plan->as<SelectPlan>() == nullptr;
   if (!query.into) {
-    if (!query.plan->columns.empty()) return no_destination();
+    if (query.plan->gives_rows()) return no_destination();
     return Step::Body(std::move(query));
   }
   if (query.plan->columns.empty())

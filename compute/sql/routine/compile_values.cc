@@ -43,6 +43,13 @@ Result<ExprPtr> RoutineCompiler::value(const Json& expression, std::optional<Typ
   NAMDB_SQL_ASSIGN(ExprPtr bound, expressions.bind(*find(target, "val")));
   if (expressions.has_set_calls()) return unsupported("a function with several rows in this place");
   NAMDB_SQL_CHECK(wanted ? convert(expressions, bound, *wanted) : expressions.decide_unknown(bound));
+  routine_->rights.insert(routine_->rights.end(), binder.rights.begin(), binder.rights.end());
+  if (!binder.reads.empty()) {
+    Plan facts;
+    facts.reads = std::move(binder.reads);
+    facts.calls_read_only = binder.calls_read_only;
+    routine_->reading.emplace(bound.get(), std::make_shared<const Plan>(std::move(facts)));
+  }
   return bound;
 }
 
@@ -58,15 +65,15 @@ Result<std::shared_ptr<const Plan>> RoutineCompiler::plan_of(Node statement) {
   input_.parameters = types_of(routine_->slots);
   NAMDB_SQL_ASSIGN(Plan bound, bind_statement(statement, input_));
   const bool supported = bound.as<SelectPlan>() || bound.as<InsertPlan>() || bound.as<UpdatePlan>() ||
-                         bound.as<DeletePlan>() || bound.as<TruncatePlan>() || bound.is_call();
-  if (!supported) return unsupported(std::string(bound.tag) + " in a procedure");
+                         bound.as<DeletePlan>() || bound.as<WithPlan>() || bound.as<TruncatePlan>() ||
+                         bound.is_call();
+  if (!supported) return unsupported(std::string(bound.tag) + " in a " + kind());
   return std::make_shared<const Plan>(std::move(bound));
 }
 
-Result<SlotTarget> RoutineCompiler::target_of(std::uint32_t slot, Type from) {
+Result<SlotTarget> RoutineCompiler::target_of(std::uint32_t slot, Type from, Type wanted) {
   SlotTarget target;
   target.slot = slot;
-  const Type wanted = routine_->slots[slot].type;
   if (from == wanted) return target;
   std::vector<Type> none;
   ExpressionBinder expressions(none, input_.facts, nullptr);

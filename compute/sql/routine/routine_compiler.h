@@ -27,6 +27,10 @@ class RoutineCompiler {
  private:
   Status compile_plpgsql();
   Status compile_sql();
+  Result<Step> compile_last_query(std::shared_ptr<const Plan> query);
+  Status return_mismatch(std::string detail) const;
+  // "procedure", "function": for messages.
+  std::string kind() const { return source_.signature()->is_function ? "function" : "procedure"; }
   void declare_parameters();
 
   // --- steps ---
@@ -45,6 +49,9 @@ class RoutineCompiler {
   Result<Step::Body> compile_array_loop(const Json& body);
   Result<Step::Body> compile_leave(const Json& body);
   Result<Step::Body> compile_return(const Json& body);
+  Result<Step::Body> compile_return_next(const Json& body);
+  Result<Step::Body> compile_return_query(const Json& body);
+  Result<Step::Body> compile_end_of_transaction(const Json& body);
   Result<Step::Body> compile_raise(const Json& body);
   Result<Step::Body> compile_query(const Json& body);
   Result<Step::Body> compile_perform(const Json& body);
@@ -74,7 +81,10 @@ class RoutineCompiler {
   Result<std::shared_ptr<const Plan>> plan_of(Node statement);
   // The targets of INTO, for rows of those columns.
   Result<std::vector<SlotTarget>> targets(const Json& target, const std::vector<ResultColumn>& columns);
-  Result<SlotTarget> target_of(std::uint32_t slot, Type from);
+  Result<SlotTarget> target_of(std::uint32_t slot, Type from) {
+    return target_of(slot, from, routine_->slots[slot].type);
+  }
+  Result<SlotTarget> target_of(std::uint32_t slot, Type from, Type wanted);
   Result<std::uint32_t> assignable(std::uint32_t datum);
   Status convert(ExpressionBinder& expressions, ExprPtr& expr, Type wanted);
 

@@ -22,8 +22,6 @@ constexpr std::array kRefused = {Refused{"PLpgSQL_stmt_dynexecute", "EXECUTE"},
                                  Refused{"PLpgSQL_stmt_open", "OPEN"},
                                  Refused{"PLpgSQL_stmt_fetch", "FETCH"},
                                  Refused{"PLpgSQL_stmt_close", "CLOSE"},
-                                 Refused{"PLpgSQL_stmt_return_next", "RETURN NEXT"},
-                                 Refused{"PLpgSQL_stmt_return_query", "RETURN QUERY"},
                                  Refused{"PLpgSQL_stmt_commit", "COMMIT in a procedure"},
                                  Refused{"PLpgSQL_stmt_rollback", "ROLLBACK in a procedure"}};
 
@@ -31,7 +29,8 @@ bool is_statement(std::string_view step, std::string_view member) {
   return (step == "PLpgSQL_stmt_execsql" && member == "sqlstmt") ||
          (step == "PLpgSQL_stmt_fors" && member == "query") ||
          (step == "PLpgSQL_stmt_call" && member == "expr") ||
-         (step == "PLpgSQL_stmt_perform" && member == "expr");
+         (step == "PLpgSQL_stmt_perform" && member == "expr") ||
+         (step == "PLpgSQL_stmt_return_query" && member == "query");
 }
 
 // The text behind the := or = of an assignment. Empty: its target is no plain variable.
@@ -85,6 +84,28 @@ std::optional<SyntaxError> parse_into(const std::string& text, SyntaxTree& tree)
   return std::nullopt;
 }
 
+std::string in_quotes(std::string_view text, char quote) {
+  std::string result(1, quote);
+  for (const char c : text) {
+    if (c == quote) result += c;
+    result += c;
+  }
+  return result + quote;
+}
+
+// The definition as libpg_query reads it: it knows no columns of RETURNS TABLE.
+std::string plain_definition(const RoutineSignature& signature, const std::string& body) {
+  std::string parameters;
+  for (const RoutineParameter& parameter : signature.parameters) {
+    if (!parameters.empty()) parameters += ", ";
+    parameters += parameter.is_input() ? (parameter.gives() ? "INOUT " : "IN ") : "OUT ";
+    if (!parameter.name.empty()) parameters += in_quotes(parameter.name, '"') + " ";
+    parameters += "integer";
+  }
+  return "CREATE FUNCTION f(" + parameters + ") RETURNS SETOF " +
+         (signature.has_outputs() ? "record" : "integer") + " LANGUAGE plpgsql AS " + in_quotes(body, '\'');
+}
+
 SyntaxError refuse(std::string_view construct) {
   return {unsupported(construct)};
 }
@@ -100,11 +121,58 @@ std::variant<std::unique_ptr<RoutineSource>, SyntaxError> RoutineSource::parse(
 }
 
 std::optional<SyntaxError> RoutineSource::parse_body(const std::string& definition) {
+  if (signature_->is_expression) return parse_expression(definition);
   if (signature_->language == RoutineLanguage::sql) return parse_into(signature_->body, statements_);
-  auto parsed = parse_plpgsql(definition, signature_->body);
+  std::string body = signature_->body;
+  const bool rewrites = signature_->returns_set;
+  if (rewrites) body = with_values_of_return_next(body);
+  auto parsed = parse_plpgsql(rewrites ? plain_definition(*signature_, body) : definition, body);
   if (auto* const error = std::get_if<SyntaxError>(&parsed)) return std::move(*error);
   tree_ = std::move(std::get<PlpgsqlTree>(parsed));
   return parse_fragments();
+}
+
+// RETURN expression is SELECT expression.
+std::optional<SyntaxError> RoutineSource::parse_expression(const std::string& definition) {
+  SyntaxTree create;
+  if (auto error = parse_into(definition, create)) return error;
+  const Node body = node(*find(*create.statement(0).body, "sql_body"));
+  Json target;
+  target["ResTarget"]["val"] = *find(*body.body, "returnval");
+  Json select;
+  select["targetList"] = Json::array();
+  select["targetList"].push_back(std::move(target));
+  select["limitOption"] = "LIMIT_OPTION_DEFAULT";
+  select["op"] = "SETOP_NONE";
+  Json statement;
+  statement["stmt"]["SelectStmt"] = std::move(select);
+  Json tree;
+  tree["stmts"] = Json::array();
+  tree["stmts"].push_back(std::move(statement));
+  statements_ = SyntaxTree(std::move(tree));
+  return std::nullopt;
+}
+
+Status RoutineSource::check_return(std::string_view step, const Json& body) const {
+  const bool has_value = find(body, "expr") != nullptr;
+  if (step == "PLpgSQL_stmt_return_query" && find(body, "dynquery") != nullptr)
+    return unsupported("RETURN QUERY EXECUTE");
+  if (step != "PLpgSQL_stmt_return") return {};
+  if (!signature_->is_function && has_value)
+    return Status(ErrorCode::syntax_error, "RETURN cannot have a parameter in a procedure");
+  if (!signature_->is_function) return {};
+  const bool gives_value =
+      !signature_->returns_set && !signature_->returns_nothing && !signature_->has_outputs();
+  if (gives_value && !has_value && find(body, "lineno") != nullptr)
+    return Status(ErrorCode::syntax_error, "missing expression at or near \";\"");
+  if (gives_value || !has_value) return {};
+  const std::string message = "RETURN cannot have a parameter in function ";
+  if (signature_->returns_set) {
+    return Status(ErrorCode::datatype_mismatch, message + "returning set",
+                  "Use RETURN NEXT or RETURN QUERY.");
+  }
+  return Status(ErrorCode::datatype_mismatch,
+                message + (signature_->returns_nothing ? "returning void" : "with OUT parameters"));
 }
 
 std::optional<SyntaxError> RoutineSource::parse_fragments() {
@@ -126,11 +194,11 @@ std::optional<SyntaxError> RoutineSource::parse_fragments() {
     for (auto member = part.json->begin(); member != part.json->end(); ++member) {
       const std::string_view name = member.key();
       const auto refused = std::ranges::find(kRefused, name, &Refused::kind);
-      if (refused != kRefused.end()) return refuse(refused->name);
+      // In a function these fail when they are run, as in PostgreSQL.
+      const bool ends = name == "PLpgSQL_stmt_commit" || name == "PLpgSQL_stmt_rollback";
+      if (refused != kRefused.end() && !(ends && signature_->is_function)) return refuse(refused->name);
       std::optional<SyntaxError> error;
-      if (name == "PLpgSQL_stmt_return" && find(member.value(), "expr") != nullptr) {
-        return SyntaxError{Status(ErrorCode::syntax_error, "RETURN cannot have a parameter in a procedure")};
-      }
+      if (Status status = check_return(name, member.value()); !status.ok()) return SyntaxError{status};
       if (name == "PLpgSQL_expr") {
         error = parse_fragment(part.step, part.member, member.value());
       } else if (name == "PLpgSQL_type") {
@@ -237,8 +305,7 @@ std::vector<std::string> RoutineSource::tables(const procedure::ProcedureRegistr
 std::vector<std::string> RoutineSource::called() const {
   std::vector<std::string> names;
   const auto add = [&](Node statement) {
-    std::string name = routine_named_by(statement);
-    if (!name.empty()) names.push_back(std::move(name));
+    for (std::string& name : routines_named_by(statement)) names.push_back(std::move(name));
   };
   for (const auto& [expression, fragment] : fragments_) add(fragment.tree.statement(0));
   for (std::size_t i = 0; i < statements_.statement_count(); ++i) add(statements_.statement(i));

@@ -47,6 +47,9 @@ class RoutineSource {
  private:
   RoutineSource() = default;
   std::optional<SyntaxError> parse_body(const std::string& definition);
+  std::optional<SyntaxError> parse_expression(const std::string& definition);
+  // Of RETURN: whether there is a value where there must be one.
+  Status check_return(std::string_view step, const Json& body) const;
   std::optional<SyntaxError> parse_fragments();
   std::optional<SyntaxError> parse_fragment(std::string_view step, std::string_view member, const Json& body);
   std::optional<SyntaxError> parse_type(const std::string& type_text);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/sql/execute/quick_statement.h"
+#include "compute/sql/execute/run_routine.h"
 #include "compute/sql/execute/run_subquery.h"
 #include "compute/sql/execute/run_to_end.h"
 #include "compute/sql/session/statement_kind.h"
@@ -27,6 +29,11 @@ Status read_only_error(std::string_view tag) {
                 "cannot execute " + std::string(tag) + " in a read-only transaction");
 }
 
+Task<Status> run_select(Run& run, const Plan& plan) {
+  const std::unique_ptr<Query> query = run.start_query(*plan.as<SelectPlan>());
+  co_return co_await query->fetch(run, 0);
+}
+
 }  // namespace
 
 Session::Session(Environment& environment, std::string user, std::string database, std::int32_t process_id,
@@ -41,12 +48,15 @@ Session::Session(Environment& environment, std::string user, std::string databas
              0,
              &environment.wall_clock_us,
              environment.sessions},
+      authenticated_user_(facts_.user),
       settings_(environment.engine.serializable(), environment.engine.flushed()),
       interrupt_(environment.engine.executor(), canceled),
       txn_session_(environment.engine.open_session()) {
   facts_.time_zone = &settings_.zone();
   facts_.objects = this;
+  facts_.session_user = facts_.user;
   settings_.initialize("session_authorization", facts_.user);
+  follow_roles();
   const auto beside = engine_.placement().beside;
   settings_.initialize("namdb.beside_memory_server", beside ? std::to_string(*beside) : "");
 }
@@ -128,6 +138,10 @@ void Session::describe_error(const Status& status, const txn::Transaction& trans
 }
 
 void Session::note_resolved(const Plan& plan) {
+  if (const auto* with = plan.as<WithPlan>()) {
+    for (const WithPlan::Query& query : with->queries) note_resolved(*query.statement);
+    return note_resolved(*with->statement);
+  }
   const auto* const insert = plan.as<InsertPlan>();
   if (insert == nullptr || insert->conflict == nullptr) return;
   for (const storage::IndexRef& index : insert->conflict->indexes) resolved_constraints_.insert(index->name);
@@ -196,9 +210,11 @@ bool Session::may_autocommit(const Portal& portal) const {
 Run Session::make_run(txn::Transaction* transaction, Portal& portal, ResultSink& sink) {
   arena_.reset();
   work_.forget();
-  return Run{engine_, transaction,  portal.parameters, facts_, environment_.statistics.all(), interrupt_,
-             arena_,  work_,        call_scratch_,     sink,   environment_.client_memory,    error_,
-             *this,   portal.state, start_query};
+  Run run{engine_, transaction,  portal.parameters, facts_, environment_.statistics.all(), interrupt_,
+          arena_,  work_,        call_scratch_,     sink,   environment_.client_memory,    error_,
+          *this,   portal.state, start_query};
+  run.checks_rights = !is_superuser_;
+  return run;
 }
 
 Task<Status> Session::run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
@@ -206,9 +222,20 @@ Task<Status> Session::run_subquery(Run* run, const Expr* subquery, std::span<con
   return sql::run_subquery(run, subquery, outer, rows);
 }
 
+Task<Result<Datum>> Session::call_routine(Run* run, const Expr* call, std::span<const Datum> arguments) {
+  return sql::call_routine(run, call, arguments);
+}
+
+Status Session::check_may_write(std::string_view command) {
+  return read_only() ? read_only_error(command) : Status();
+}
+
 Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows) {
+  run.statement = &plan;
   const auto* const select = plan.as<SelectPlan>();
   if (select == nullptr) return run_to_end(run, plan);
+  if (portal.cursor == nullptr && max_rows == 0 && QuickStatement(plan).fits())
+    return run_quickly(run, plan, run_select);
   if (portal.cursor == nullptr) portal.cursor = std::make_unique<SelectCursor>(*select);
   return portal.cursor->fetch(run, max_rows);
 }
@@ -229,6 +256,8 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
         co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
       }
       portal.plan = portal.prepared->plan;
+      Status allowed = co_await check_rights(portal.plan.get(), portal.prepared.get());
+      if (!allowed.ok()) co_return allowed;
     }
     std::unique_ptr<txn::Transaction> transaction = begin();
     portal.state.clear();
@@ -239,6 +268,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
     portal.cursor.reset();
     if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
+    if (status.ok()) status = check_rights_again(*portal.plan);
     if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
     if (status.ok()) status = as_conflict(co_await transaction->commit(), *transaction);
     end_id(status);
@@ -277,7 +307,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
       if (Status status = check_not_read("TRUNCATE", *table.source.table); !status.ok()) co_return status;
     }
   }
-  const bool calls = plan.is_call();  // and may write to any table
+  const bool calls = may_write_anywhere(plan);
   if (calls || writes_rows(plan)) {
     Status status = co_await keep_open_portals(calls ? nullptr : &plan.tables, &portal, &sink);
     if (!status.ok()) co_return status;
@@ -287,8 +317,9 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   note_resolved(plan);
   Status status = interrupt_.check();
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
-  if (status.ok() && read_only() && plan.is_call() && transaction_->has_writes())
+  if (status.ok() && read_only() && calls && transaction_ != nullptr && transaction_->has_writes())
     status = read_only_error("CALL");
+  if (status.ok()) status = check_rights_again(plan);
   if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
   if (!status.ok()) co_return status;
   set_completion(plan, run.affected, completion);
@@ -306,7 +337,7 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
   if (Status status = check_expired(*plan); !status.ok()) co_return status;
   if (portal.failed) co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has failed");
   if (portal.finished) {
-    if (!plan->columns.empty()) {
+    if (plan->gives_rows()) {
       set_completion(*plan, 0, completion);
       co_return Status();
     }
@@ -323,6 +354,8 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
     status = co_await begin_execute(plan, &portal, &sink);
     plan = portal.plan;
   }
+  if (status.ok() && !rights_are_known(*plan, *portal.prepared))
+    status = co_await check_rights(plan.get(), portal.prepared.get());
   if (status.ok() && portal.as_cursor.in_use())
     co_return co_await execute_cursor(portal, sink, max_rows, completion);
   if (status.ok() && max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {
@@ -346,7 +379,7 @@ Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t ma
 Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                   Completion& completion) {
   const Plan& plan = *portal.plan;
-  if (!plan.columns.empty()) sink.begin_rows(plan.columns, facts_.zone());
+  if (plan.gives_rows()) sink.begin_rows(plan.columns, facts_.zone());
   if (const auto* declare = plan.as<DeclarePlan>()) {
     completion.tag = plan.tag;
     co_return co_await run_declare(*declare, portal, sink, autocommit);
@@ -365,7 +398,7 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
 }
 
 Status Session::check_describe(const Plan& plan) const {
-  return plan.columns.empty() ? Status() : check_allowed(plan);
+  return plan.gives_rows() ? check_allowed(plan) : Status();
 }
 
 Status Session::check_expired(const Plan& plan) const {

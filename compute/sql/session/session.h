@@ -9,6 +9,8 @@
 // Belongs to its worker's executor; one operation at a time. The sink outlives the operation.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -27,6 +29,7 @@
 #include "compute/procedure/registry.h"
 #include "compute/sequences/sequences.h"
 #include "compute/sql/bind/bind.h"
+#include "compute/sql/execute/foreign_key_rows.h"
 #include "compute/sql/execute/portal.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/expression/session_directory.h"
@@ -74,7 +77,12 @@ struct BindRequest {
   std::span<const std::int16_t> result_formats;
 };
 
+struct ExplainedRun;
 class RoutineSource;
+struct FoundObject;
+struct RoleActor;
+// Makes the change of the roles as they are now. It may be called again.
+using RoleChangeMaker = std::function<Result<txn::RoleChange>(RoleActor& actor)>;
 
 class Session final : private WaitingFunctions, private SessionObjects {
  public:
@@ -160,8 +168,10 @@ class Session final : private WaitingFunctions, private SessionObjects {
   enum class Origin : std::uint8_t { prepared, sent };
   // Error when its columns have changed: feature_not_supported if it was prepared, else catalog_changed.
   reactor::Task<Status> plan_again(PreparedStatement& prepared, Origin origin);
-  // Adds the tables of these names that are there to the input.
+  // Adds the tables and views of these names that are there to the input, those that the views read, and the
+  // tables that foreign keys relate to them.
   reactor::Task<Status> look_up_tables(std::vector<std::string> names, BindInput* input);
+  void relate_tables(BindInput& input) const;
   reactor::Task<Result<Plan>> make_plan(ParsedStatement parsing, std::vector<Type> declared);
   reactor::Task<Status> plan_statement(PreparedStatement& prepared, ParsedStatement parsing);
   // Parses and plans, unless another session has the plan.
@@ -198,15 +208,19 @@ class Session final : private WaitingFunctions, private SessionObjects {
   enum class Portals : std::uint8_t { end_suspended, end_all };
   void close_cursors(Portals which);
   // SAVEPOINT and its like.
-  enum class RelationKind : std::uint8_t { table, index };
+  enum class RelationKind : std::uint8_t { table, index, view };
+  struct DroppedInBlock {
+    RelationKind kind = RelationKind::table;
+    std::uint32_t id = 0;
+  };
   struct Savepoint {
     std::string name;
     txn::Transaction::Savepoint mark = 0;
     Settings settings;  // as they were
     bool read_only = false;
-    std::size_t created = 0;                      // relations that the block had made
-    std::map<std::string, RelationKind> dropped;  // and that it drops
-    std::uint64_t portals = 0;                    // that the session had made
+    std::size_t created = 0;                        // relations that the block had made
+    std::map<std::string, DroppedInBlock> dropped;  // and that it drops
+    std::uint64_t portals = 0;                      // that the session had made
   };
   std::vector<Savepoint>::iterator find_savepoint(const std::string& name);
   Status make_savepoint(const std::string& name);
@@ -267,7 +281,7 @@ class Session final : private WaitingFunctions, private SessionObjects {
   // tables. Cursors do not see what is written after they were declared. `running`: writes; may be null.
   reactor::Task<Status> keep_open_portals(const std::vector<std::uint32_t>* tables, const Portal* running,
                                           ResultSink* sink);
-  // object_in_use: a cursor of the transaction reads the table, which the command is going to replace.
+  // object_in_use: a portal of the transaction reads the table, which the command is going to replace.
   Status check_not_read(std::string_view command, const storage::Table& table) const;
   // Before the commit, and after it: of cursors WITH HOLD.
   reactor::Task<Status> keep_held_portals();
@@ -287,12 +301,18 @@ class Session final : private WaitingFunctions, private SessionObjects {
                                                  std::span<const Datum> arguments) override;
   reactor::Task<Result<Datum>> setting_function(std::string_view name, std::span<const Datum> arguments,
                                                 ResultSink* sink) override;
+  Status check_sequence_owners(const std::vector<std::string>& names) override;
+  reactor::Task<Status> restart_sequences(std::vector<std::string> names) override;
+  // duplicate_table: a sequence has the name that a relation is to get.
+  reactor::Task<Status> check_no_sequence(std::string name);
   reactor::Task<Result<Datum>> next_value(std::string name);
+  reactor::Task<Result<Datum>> current_value(std::string name, std::string_view function);
   reactor::Task<Result<Datum>> set_value(std::string name, std::span<const Datum> arguments);
   reactor::Task<Result<Datum>> serial_sequence(std::string table, std::string_view column);
-  // Creates the sequences of a table that is about to be made. `definition`: its columns get their names.
+  // Creates the sequences of a table that is about to be made, for that owner. `definition`: its columns get
+  // their names.
   reactor::Task<Status> create_sequences(const std::vector<std::uint32_t>* filled_columns,
-                                         txn::TableDefinition* definition);
+                                         txn::TableDefinition* definition, std::uint32_t owner);
   // Of a table that is dropped, or was not made.
   reactor::Task<Status> drop_sequences(const layout::Schema* schema);
 
@@ -317,7 +337,7 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> run_explain(const ExplainPlan& plan, Portal& portal, ResultSink& sink,
                                     Completion& completion);
   reactor::Task<Status> analyze(const Plan& plan, Portal& portal, ResultSink& messages,
-                                std::vector<std::string>& lines);
+                                ExplainedRun& explained);
   void report_settings(ResultSink& sink);
   void end_settings_of_block(Settings::BlockEnd end, ResultSink& sink);
 
@@ -327,11 +347,60 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> create_table(const CreateTablePlan& plan, ResultSink& sink, std::string* made);
   reactor::Task<Status> create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made);
   reactor::Task<Status> run_reindex(const ReindexPlan& plan, ResultSink& sink);
-  reactor::Task<Status> drop_relations(RelationKind kind, std::vector<std::string> names, bool if_exists,
-                                       ResultSink& sink);
-  // `there` receives those of the names that exist; a notice tells of others.
-  reactor::Task<Status> check_drop(RelationKind kind, std::vector<std::string> names, bool if_exists,
-                                   std::vector<std::string>* there, ResultSink& sink);
+  // DROP of several tables or indexes.
+  struct Drop {
+    RelationKind kind = RelationKind::table;
+    std::vector<std::string> names;
+    bool if_exists = false;
+    bool cascades = false;
+    bool silently = false;  // without a word of what CASCADE drops
+  };
+  reactor::Task<Status> drop_relations(Drop drop, ResultSink& sink);
+  // `there` receives those of the names that exist; a notice tells of others. The command itself checks their
+  // owners, and not the block's end.
+  reactor::Task<Status> check_drop(const Drop* drop, std::vector<std::string>* there, ResultSink& sink);
+
+  // --- session_dependents.cc ---
+  // What depends on relations: foreign keys of other tables, and views.
+  struct Dependents {
+    struct Key {
+      std::string table;
+      std::string name;
+    };
+    std::vector<Key> keys;
+    std::vector<Key> inner;          // foreign keys among the dropped tables themselves
+    std::vector<std::string> views;  // each before those that it reads
+    std::vector<std::string> texts;  // "view v depends on table t"
+    std::vector<std::string> names;  // "view v"
+  };
+  reactor::Task<Status> find_dependents(RelationKind kind, std::vector<std::string> relations,
+                                        Dependents* dependents);
+  Status check_dependents(const Drop& drop, const std::vector<std::string>& there,
+                          const Dependents& dependents, ResultSink& sink);
+  reactor::Task<Status> drop_dependents(const Dependents* dependents);
+  // All views of the catalog of now.
+  reactor::Task<Result<std::vector<ViewRef>>> read_views();
+  // The error of ALTER TABLE where views read what it changes; `dropped` receives those that CASCADE drops.
+  reactor::Task<Status> check_view_columns(const AlterTablePlan* plan, std::vector<std::string>* dropped);
+
+  // --- session_views.cc ---
+  reactor::Task<Status> create_view(const CreateViewPlan& plan, ResultSink& sink);
+  reactor::Task<Status> drop_views(const DropViewPlan& plan, ResultSink& sink);
+  reactor::Task<Status> drop_view(std::string name);
+  reactor::Task<Status> rename_view(const DropViewPlan* plan, const Dependents* dependents);
+
+  // --- session_foreign_keys.cc ---
+  reactor::Task<Status> change_foreign_keys(std::string table,
+                                            std::function<void(std::vector<storage::ForeignKey>&)> change);
+  reactor::Task<Status> drop_foreign_key(std::string table, std::string key);
+  // After foreign keys were added to the table: waits until all transactions know of them, and checks the
+  // table's rows against those of these names.
+  reactor::Task<Status> settle_foreign_keys(std::string table, std::vector<std::string> validated);
+  reactor::Task<Status> check_rows(std::string table, std::string key);
+  reactor::Task<Status> check_rows(const ForeignKeyGraph* graph, const ForeignKeyGraph::Reference* reference);
+  reactor::Task<Status> check_values(const ForeignKeyGraph* graph,
+                                     const ForeignKeyGraph::Reference* reference,
+                                     const ForeignKeyValues* values);
 
   // --- session_block_ddl.cc ---
   struct CreatedInBlock {
@@ -343,8 +412,8 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> note_created(RelationKind kind, std::string name);
   // Before a schema change that waits for all transactions. Error active_transaction.
   reactor::Task<Status> set_reads_aside(std::string_view statement, ResultSink& sink);
-  reactor::Task<Status> drop_in_block(RelationKind kind, std::vector<std::string> names, bool if_exists,
-                                      ResultSink& sink);
+  reactor::Task<Status> drop_in_block(Drop drop, ResultSink& sink);
+  static Drop silent_drop(RelationKind kind, const std::string& name);
   // After the commit of the block's transaction.
   reactor::Task<Status> drop_at_commit(ResultSink& sink);
   // The block is rolled back.
@@ -352,16 +421,22 @@ class Session final : private WaitingFunctions, private SessionObjects {
   void forget_block_ddl();
   // Drops what the block has made, but for the first `from`.
   reactor::Task<Status> undo_created(std::size_t from, ResultSink& sink);
-  // The block's table has another name, or another identity.
+  // The block's table has another name, or another identity, and its indexes, too.
   void note_altered(std::uint32_t table, const std::string& name);
 
   // --- session_alter.cc ---
   reactor::Task<Status> alter_table(const AlterTablePlan& plan, ResultSink& sink);
   reactor::Task<Status> replace_rows(const AlterTablePlan& plan, ResultSink& sink);
   reactor::Task<Status> change_names(const AlterTablePlan& plan);
+  reactor::Task<Status> add_foreign_keys(const AlterTablePlan& plan);
   reactor::Task<Status> rename_index(const AlterTablePlan& plan, ResultSink& sink);
 
+  // --- session_catalog.cc ---
+  reactor::Task<Result<std::vector<CatalogRoutine>>> catalog_routines() override;
+
   // --- session_routines.cc ---
+  // Of a routine of the catalog, perhaps from the cache.
+  Result<std::shared_ptr<const RoutineSignature>> read_signature(const storage::RoutineRef& routine);
   // Null: there is none of that name.
   reactor::Task<Result<std::shared_ptr<const RoutineSignature>>> find_routine(std::string name);
   // Adds those of the names that are procedures written in SQL to the input.
@@ -372,10 +447,68 @@ class Session final : private WaitingFunctions, private SessionObjects {
       std::shared_ptr<const RoutineSignature> signature, const std::string* definition);
   reactor::Task<Result<std::shared_ptr<const CompiledRoutine>>> compiled_routine(
       std::shared_ptr<const RoutineSignature> signature) override;
+  reactor::Task<Result<Datum>> call_routine(Run* run, const Expr* call,
+                                            std::span<const Datum> arguments) override;
+  Status check_may_write(std::string_view command) override;
   void show_message(ResultSink& sink, std::string_view severity, std::string_view sqlstate,
                     std::string_view message) override;
   reactor::Task<Status> create_routine(const CreateRoutinePlan& plan, ResultSink& sink);
   reactor::Task<Status> drop_routines(const DropRoutinePlan& plan, ResultSink& sink);
+  // Whether these are the types of its parameters, all or those that it is given.
+  static bool has_types(const RoutineSignature& signature, const std::vector<TypeId>& types);
+  // `word`: "procedure".
+  static Status missing_routine(const std::string& name, std::string_view word,
+                                const std::optional<std::vector<TypeId>>& types);
+
+  // --- session_rights.cc ---
+  // Takes over the roles as the worker knows them now.
+  void follow_roles() override;
+  // The session's user and role become those of its settings.
+  void apply_identity();
+  // A name means the role that had it when the session first knew it; another one of that name is unknown.
+  void bind_role(const std::string& name);
+  std::uint32_t bound_role(const std::string& name) const;
+  static bool names_identity(std::string_view setting);
+  reactor::Task<Status> set_identity(const SetPlan* set, ResultSink* sink);
+  Status check_identity(const SetPlan& plan) const;
+  storage::Privileges privileges_of(const storage::SecuredObject& object);
+  // Those of the view's owner.
+  storage::Privileges privileges_of_owner(const std::string& view,
+                                          const storage::SecuredObject& object) const;
+  // A right that is missing is looked for in the catalog of now: another server may have granted it.
+  reactor::Task<Status> check_rights(std::span<const RequiredRight> rights) override;
+  reactor::Task<Status> check_rights(const Plan* plan, PreparedStatement* prepared);
+  Status check_known_rights(std::span<const RequiredRight> rights);
+  // That check would find nothing, as it did last time.
+  bool rights_are_known(const Plan& plan, const PreparedStatement& prepared);
+  // Before a commit: nothing, unless roles have changed since the statement began.
+  Status check_rights_again(const Plan& plan);
+  Status check_object_owner(const storage::SecuredObject& object, std::string_view word,
+                            const std::string& name);
+  Status check_table_owner(const storage::Table& table);
+  // Whether the session may make objects.
+  Status check_may_create();
+  // Of nextval() and its like.
+  reactor::Task<Status> check_sequence(std::string_view function, std::string name);
+  std::uint32_t owner_of_new();
+
+  // --- session_roles.cc ---
+  reactor::Task<Status> run_role(const RolePlan& plan, std::string_view tag, ResultSink& sink);
+  // `secured`: null, or receives all that have rights, as they are at each try.
+  reactor::Task<Status> change_roles(const RoleChangeMaker* make, ResultSink* sink,
+                                     std::vector<FoundObject>* secured = nullptr);
+  reactor::Task<Status> change_owner(const ChangeOwnerPlan* plan, ResultSink* sink);
+  reactor::Task<Status> find_object(storage::ObjectKind kind, std::string_view word,
+                                    const NamedObjects::Object* wanted, std::vector<FoundObject>* found);
+  reactor::Task<Status> find_objects(const NamedObjects* named, std::vector<FoundObject>* found);
+  reactor::Task<Status> find_all_objects(storage::ObjectKind kind, std::vector<FoundObject>* found);
+  // All that have rights of their own.
+  reactor::Task<Status> find_secured(std::vector<FoundObject>* found);
+  // An object of another name, which is new, gets the same owner and grants.
+  reactor::Task<Status> copy_rights(storage::SecuredObject from, std::string name);
+  // A sequence was made, or is gone.
+  reactor::Task<Status> own_sequence(std::string name, std::uint32_t owner);
+  reactor::Task<Status> disown_sequences(std::vector<std::string> names);
 
   // --- session_simple.cc ---
   reactor::Task<bool> run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink);
@@ -383,6 +516,18 @@ class Session final : private WaitingFunctions, private SessionObjects {
   Environment& environment_;
   txn::Engine& engine_;
   SessionFacts facts_;
+  const std::string authenticated_user_;
+  std::map<std::string, std::uint32_t> bound_roles_;  // the ids of roles that the session has been
+  // Of the roles in facts_: the catalog that they were taken from; a number that changes whenever a check of
+  // rights may have another result; and the rights that were asked for since, by table.
+  std::uint64_t roles_seen_ = 0;
+  std::uint64_t rights_epoch_ = 1;
+  absl::flat_hash_map<std::uint32_t, storage::Privileges> known_rights_;
+  std::set<std::string> identity_sequences_;  // that the session may use because of their tables
+  std::uint64_t checked_epoch_ = 0;           // in which the statement's rights were checked
+  bool is_superuser_ = true;
+  bool drops_are_checked_ = false;  // whether the session may drop
+  bool identity_in_block_ = false;  // the block has changed who the session is
   Settings settings_;
   Interrupt interrupt_;
   Arena arena_;
@@ -393,7 +538,8 @@ class Session final : private WaitingFunctions, private SessionObjects {
   // Of the block.
   std::vector<Savepoint> savepoints_;
   std::vector<CreatedInBlock> created_in_block_;
-  std::map<std::string, RelationKind> dropped_in_block_;
+  std::map<std::string, DroppedInBlock> dropped_in_block_;
+  std::vector<std::string> unsettled_in_block_;  // tables with new foreign keys
   bool block_read_only_ = false;
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;

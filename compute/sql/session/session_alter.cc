@@ -42,14 +42,56 @@ Task<Status> Session::alter_table(const AlterTablePlan& plan, ResultSink& sink) 
     notify(sink, "NOTICE", message.sqlstate, message.message);
   if (!plan.index.empty()) co_return co_await rename_index(plan, sink);
   if (plan.table == nullptr) co_return Status();
+  if (Status status = check_table_owner(*plan.table); !status.ok()) co_return status;
+  if (plan.definition.name != plan.table->name) {
+    if (Status status = check_may_create(); !status.ok()) co_return status;
+  }
   if (state_ == State::block) {
     Status status = check_not_read("ALTER TABLE", *plan.table);
     if (status.ok()) status = co_await set_reads_aside("ALTER TABLE", sink);
     if (!status.ok()) co_return status;
     notify(sink, "WARNING", "01000", "ALTER TABLE takes effect at once: ROLLBACK does not undo it");
   }
-  if (plan.replaces_rows) co_return co_await replace_rows(plan, sink);
-  co_return co_await change_names(plan);
+  std::vector<std::string> dropped_views;
+  Status status = co_await check_view_columns(&plan, &dropped_views);
+  for (std::size_t i = 0; i < dropped_views.size() && status.ok(); ++i)
+    status = co_await drop_view(std::move(dropped_views[i]));
+  for (std::size_t i = 0; i < plan.cascaded.size() && status.ok(); ++i) {
+    std::string table = plan.cascaded[i].table->name;
+    std::string key = plan.cascaded[i].name;
+    status = co_await drop_foreign_key(std::move(table), std::move(key));
+  }
+  if (status.ok() && plan.replaces_rows) {
+    status = co_await replace_rows(plan, sink);
+  } else if (status.ok()) {
+    status = co_await change_names(plan);
+  }
+  if (status.ok()) status = co_await add_foreign_keys(plan);
+  co_return status;
+}
+
+// They are in the definition already, but not valid yet.
+Task<Status> Session::add_foreign_keys(const AlterTablePlan& plan) {
+  std::vector<std::string> added;
+  for (const storage::ForeignKey& key : plan.definition.foreign_keys) {
+    const bool is_old =
+        std::ranges::count(plan.table->foreign_keys, key.name, &storage::ForeignKey::name) != 0;
+    if (!is_old) added.push_back(key.name);
+  }
+  if (added.empty() && plan.validated.empty()) co_return Status();
+  std::string table = plan.definition.name;
+  std::vector<std::string> validated = plan.validated;
+  Status status = co_await settle_foreign_keys(std::move(table), std::move(validated));
+  if (status.ok()) co_return status;
+  const ErrorFields error = error_;
+  for (const std::string& name : added) {
+    table = plan.definition.name;
+    std::string key = name;
+    static_cast<void>(
+        co_await drop_foreign_key(std::move(table), std::move(key)));  // the first error tells more
+  }
+  error_ = error;
+  co_return status;
 }
 
 Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink) {
@@ -57,7 +99,9 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink)
   replacement.table = plan.table;
   replacement.definition = plan.definition;
   replacement.indexes = plan.indexes;
-  Status status = co_await create_sequences(&plan.sequences, &replacement.definition);
+  follow_roles();
+  const std::uint32_t owner = facts_.roles->owner_of({storage::ObjectKind::table, plan.table->id, {}});
+  Status status = co_await create_sequences(&plan.sequences, &replacement.definition, owner);
   if (!status.ok()) co_return status;
   const layout::Schema made = replacement.definition.schema;
   Portal scratch;
@@ -70,7 +114,9 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink)
   std::vector<std::string> gone =
       status.ok() ? sequences_gone(plan.table->schema, made) : sequences_gone(made, plan.table->schema);
   if (!gone.empty() && environment_.sequences != nullptr) {
-    const Status dropped = co_await environment_.sequences->drop(std::move(gone));
+    std::vector<std::string> names = gone;
+    Status dropped = co_await environment_.sequences->drop(std::move(gone));
+    if (dropped.ok()) dropped = co_await disown_sequences(std::move(names));
     if (status.ok()) status = dropped;
   }
   co_return status;
@@ -79,6 +125,11 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink)
 Task<Status> Session::change_names(const AlterTablePlan& plan) {
   std::vector<std::string> added;
   Status status;
+  if (plan.definition.name != plan.table->name) {
+    std::string name = plan.definition.name;
+    status = co_await check_no_sequence(std::move(name));
+    if (!status.ok()) co_return status;
+  }
   for (const txn::IndexDefinition& constraint : plan.indexes) {
     txn::IndexDefinition definition = constraint;
     definition.table = plan.table->name;
@@ -88,7 +139,7 @@ Task<Status> Session::change_names(const AlterTablePlan& plan) {
   }
   const bool changed =
       plan.definition.name != plan.table->name || plan.definition.checks != plan.table->checks ||
-      !plan.index_names.empty() ||
+      plan.definition.foreign_keys != plan.table->foreign_keys || !plan.index_names.empty() ||
       !std::ranges::equal(plan.definition.schema.columns(), plan.table->schema.columns(), same_definition);
   if (status.ok() && changed) {
     txn::TableAlteration alteration;
@@ -96,6 +147,7 @@ Task<Status> Session::change_names(const AlterTablePlan& plan) {
     alteration.name = plan.definition.name;
     alteration.columns = plan.definition.schema.columns();
     alteration.checks = plan.definition.checks;
+    alteration.foreign_keys = plan.definition.foreign_keys;
     alteration.index_names = plan.index_names;
     status = co_await engine_.alter_table(std::move(alteration));
   }
@@ -121,11 +173,18 @@ Task<Status> Session::rename_index(const AlterTablePlan& plan, ResultSink& sink)
   }
   if (relation->index == nullptr)
     co_return Status(ErrorCode::wrong_object_type, "\"" + plan.index + "\" is not an index");
+  Status status =
+      check_object_owner({storage::ObjectKind::table, relation->table->id, {}}, "index", plan.index);
+  if (!status.ok()) co_return status;
+  std::string wanted = plan.definition.name;
+  status = co_await check_no_sequence(std::move(wanted));
+  if (!status.ok()) co_return status;
   txn::TableAlteration alteration;
   alteration.table = relation->table;
   alteration.name = relation->table->name;
   alteration.columns = relation->table->schema.columns();
   alteration.checks = relation->table->checks;
+  alteration.foreign_keys = relation->table->foreign_keys;
   alteration.index_names[relation->index->id] = plan.definition.name;
   co_return co_await engine_.alter_table(std::move(alteration));
 }

@@ -56,14 +56,24 @@ void Session::note_altered(std::uint32_t table, const std::string& name) {
     created.name = name;
     created.id = altered->id;
   }
+  if (altered == nullptr) return;
+  for (const storage::IndexRef& index : altered->indexes) {
+    const auto dropped = dropped_in_block_.find(index->name);
+    if (dropped != dropped_in_block_.end() && dropped->second.kind == RelationKind::index)
+      dropped->second.id = index->id;
+  }
 }
 
 Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
   if (const auto* alter = plan.as<AlterTablePlan>()) co_return co_await alter_table(*alter, sink);
-  if (const auto* drop = plan.as<DropIndexPlan>())
-    co_return co_await drop_in_block(RelationKind::index, drop->names, drop->if_exists, sink);
-  if (const auto* drop = plan.as<DropTablePlan>())
-    co_return co_await drop_in_block(RelationKind::table, drop->names, drop->if_exists, sink);
+  if (const auto* drop = plan.as<DropIndexPlan>()) {
+    Drop indexes{RelationKind::index, drop->names, drop->if_exists, drop->cascades};
+    co_return co_await drop_in_block(std::move(indexes), sink);
+  }
+  if (const auto* drop = plan.as<DropTablePlan>()) {
+    Drop tables{RelationKind::table, drop->names, drop->if_exists, drop->cascades};
+    co_return co_await drop_in_block(std::move(tables), sink);
+  }
   std::string made;
   Status status;
   const auto* const index = plan.as<CreateIndexPlan>();
@@ -86,11 +96,18 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
                                   std::move(made));
 }
 
-Task<Status> Session::drop_in_block(RelationKind kind, std::vector<std::string> names, bool if_exists,
-                                    ResultSink& sink) {
-  std::vector<std::string> copy = names;
+Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
+  const RelationKind kind = drop.kind;
   std::vector<std::string> there;
-  Status status = co_await check_drop(kind, std::move(copy), if_exists, &there, sink);
+  Status status = co_await check_drop(&drop, &there, sink);
+  if (!status.ok()) co_return status;
+  std::vector<std::string> relations = there;
+  for (const auto& [name, dropped] : dropped_in_block_) {
+    if (dropped.kind == kind) relations.push_back(name);
+  }
+  Dependents dependents;
+  status = co_await find_dependents(kind, std::move(relations), &dependents);
+  if (status.ok()) status = check_dependents(drop, there, dependents, sink);
   if (!status.ok()) co_return status;
   for (const std::string& name : there) {
     const storage::TableRef table = kind == RelationKind::table ? engine_.cached_table(name) : nullptr;
@@ -103,23 +120,58 @@ Task<Status> Session::drop_in_block(RelationKind kind, std::vector<std::string> 
     });
     if (own != created_in_block_.end() && savepoints_.empty()) {
       created_in_block_.erase(own);
-      std::vector<std::string> one(1, name);
-      status = co_await drop_relations(kind, std::move(one), true, sink);
+      status = co_await drop_relations(silent_drop(kind, name), sink);
       if (!status.ok()) co_return status;
     } else {
-      dropped_in_block_.emplace(std::move(name), kind);
+      std::string wanted = name;
+      const auto relation = co_await find_relation(&engine_, std::move(wanted));
+      if (!relation.ok()) co_return relation.status();
+      const auto id = id_of(*relation, kind == RelationKind::index);
+      if (!id) continue;
+      status = check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
+                                  kind == RelationKind::index ? "index" : "table", name);
+      if (!status.ok()) co_return status;
+      dropped_in_block_.emplace(std::move(name), DroppedInBlock{kind, *id});
     }
   }
   co_return Status();
 }
 
+// Its dependents were found when the drop was asked for.
+Session::Drop Session::silent_drop(RelationKind kind, const std::string& name) {
+  Drop drop;
+  drop.kind = kind;
+  drop.names.push_back(name);
+  drop.if_exists = drop.cascades = drop.silently = true;
+  return drop;
+}
+
 Task<Status> Session::drop_at_commit(ResultSink& sink) {
   Status first;
   const auto dropped = std::exchange(dropped_in_block_, {});
-  for (const auto& [name, kind] : dropped) {
-    std::vector<std::string> one(1, name);
-    Status status = co_await drop_relations(kind, std::move(one), true, sink);
+  drops_are_checked_ = true;
+  for (const auto& [name, drop] : dropped) {
+    const bool is_index = drop.kind == RelationKind::index;
+    std::string wanted = name;
+    const auto relation = co_await find_relation(&engine_, std::move(wanted));
+    Status status = relation.status();
+    const auto id = status.ok() ? id_of(*relation, is_index) : std::nullopt;
+    // Another session may have dropped it, and given its name to another one.
+    if (id && *id != drop.id) {
+      notify(sink, "WARNING", "01000",
+             std::string(is_index ? "index" : "table") + " \"" + name +
+                 "\" stays: it is not the one that the block has dropped");
+      continue;
+    }
+    if (status.ok()) status = co_await drop_relations(silent_drop(drop.kind, name), sink);
     if (first.ok()) first = std::move(status);
+  }
+  drops_are_checked_ = false;
+  const std::vector<std::string> unsettled = std::exchange(unsettled_in_block_, {});
+  for (const std::string& table : unsettled) {
+    std::string name = table;
+    std::vector<std::string> none;
+    static_cast<void>(co_await settle_foreign_keys(std::move(name), std::move(none)));
   }
   created_in_block_.clear();
   if (first.ok()) co_return first;
@@ -131,10 +183,12 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
 void Session::forget_block_ddl() {
   created_in_block_.clear();
   dropped_in_block_.clear();
+  unsettled_in_block_.clear();
 }
 
 Task<Status> Session::undo_block_ddl(ResultSink& sink) {
   dropped_in_block_.clear();
+  unsettled_in_block_.clear();
   co_return co_await undo_created(0, sink);
 }
 
@@ -143,13 +197,24 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
   while (created_in_block_.size() > from) {
     const CreatedInBlock created = std::move(created_in_block_.back());
     created_in_block_.pop_back();
+    if (created.kind == RelationKind::view) {
+      const auto all = co_await engine_.routines();
+      if (!all.ok()) co_return all.status();
+      const storage::RoutineRef there = engine_.cached_routine(storage::view_key(created.name));
+      if (there == nullptr || there->id != created.id) continue;
+      std::string view = created.name;
+      Status status = co_await drop_view(std::move(view));
+      if (first.ok()) first = std::move(status);
+      continue;
+    }
     std::string name = created.name;
     const auto relation = co_await find_relation(&engine_, std::move(name));
     if (!relation.ok()) co_return relation.status();
     // Another session may have dropped it, and given its name to another one.
     if (id_of(*relation, created.kind == RelationKind::index) != created.id) continue;
-    std::vector<std::string> one(1, created.name);
-    Status status = co_await drop_relations(created.kind, std::move(one), true, sink);
+    drops_are_checked_ = true;
+    Status status = co_await drop_relations(silent_drop(created.kind, created.name), sink);
+    drops_are_checked_ = false;
     if (first.ok()) first = std::move(status);
   }
   co_return first;

@@ -13,7 +13,10 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
   completion.tag = plan.tag;
   if (const auto* transaction = plan.as<TransactionPlan>())
     co_return co_await run_transaction_command(*transaction, sink, completion);
-  if (const auto* set = plan.as<SetPlan>()) co_return run_set(*set, sink);
+  if (const auto* set = plan.as<SetPlan>()) {
+    if (names_identity(set->name)) co_return co_await set_identity(set, &sink);
+    co_return run_set(*set, sink);
+  }
   if (const auto* show = plan.as<ShowPlan>()) co_return co_await run_show(*show, sink, completion);
   if (const auto* discard = plan.as<DiscardPlan>()) co_return run_discard(*discard, portal, sink);
   if (const auto* explain = plan.as<ExplainPlan>())
@@ -94,7 +97,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
       state_ = State::block;  // an implicit transaction becomes the block's beginning
       settings_.begin_block();
       if (const auto isolation = settings_.get("default_transaction_isolation");
-          isolation && !plan.isolation) {
+          isolation && !plan.isolation && isolation != settings_.get("transaction_isolation")) {
         Status status = settings_.set("transaction_isolation", *isolation, Settings::Scope::transaction);
         if (!status.ok()) co_return status;
       }
@@ -156,6 +159,8 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
 void Session::end_settings_of_block(Settings::BlockEnd end, ResultSink& sink) {
   for (const std::string_view name : settings_.end_block(end))
     sink.setting_changed(name, *settings_.get(name));
+  if (identity_in_block_) apply_identity();
+  identity_in_block_ = false;
 }
 
 // Reports to the client the settings that may have changed.
@@ -192,6 +197,12 @@ Task<Result<Datum>> Session::setting_function(std::string_view name, std::span<c
     const SetPlan set{setting, std::string(arguments[1].text), arguments[2].is_true()};
     // Outside of a block the transaction is the statement's own: no other sees the value.
     const bool has_no_effect = set.local && state_ != State::block;
+    if (names_identity(setting)) {
+      Status status = co_await set_identity(&set, sink);
+      if (!status.ok()) co_return status;
+      setting_text_ = settings_.get(setting).value_or("");
+      co_return Datum::of_text(setting_text_);
+    }
     Status status = has_no_effect ? Settings(settings_).set(setting, *set.value, Settings::Scope::session)
                                   : run_set(set, *sink);
     if (!status.ok()) co_return status;
@@ -256,6 +267,9 @@ Status Session::run_discard(const DiscardPlan& plan, const Portal& running, Resu
   }
   if (!plan.all) return {};
   settings_.reset_all();
+  settings_.set_identity("session_authorization", authenticated_user_, Settings::Scope::session);
+  settings_.set_identity("role", "none", Settings::Scope::session);
+  apply_identity();
   report_settings(sink);
   close_all_prepared();
   return run_close(ClosePlan(), running);
@@ -280,7 +294,7 @@ Status Session::run_close(const ClosePlan& plan, const Portal& running) {
 
 // Runs the statement for its cost. Outside of a block the cost of its commit is part of it.
 Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& messages,
-                              std::vector<std::string>& lines) {
+                              ExplainedRun& explained) {
   SilentSink sink;
   const bool own = state_ == State::idle;
   std::unique_ptr<txn::Transaction> transaction;
@@ -289,8 +303,8 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& mess
     transaction = begin();
   } else {
     ensure_transaction();
-    if (plan.as<SelectPlan>() == nullptr) {
-      const bool calls = plan.is_call();
+    if (plan.as<SelectPlan>() == nullptr || plan.calls_volatile) {
+      const bool calls = may_write_anywhere(plan);
       Status status = co_await keep_open_portals(calls ? nullptr : &plan.tables, &portal, &messages);
       if (!status.ok()) co_return status;
     }
@@ -298,15 +312,18 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& mess
   txn::Transaction& used = own ? *transaction : *transaction_;
   const fabric::OperationCounters before = used.counters();
   portal.state.clear();
+  portal.state.costs = &explained.parts;
   Run run = make_run(&used, portal, sink);
   Portal scratch;
   Status status = co_await run_plan(run, plan, scratch, 0);
   scratch.cursor.reset();
+  portal.state.costs = nullptr;
   if (status.ok() && own) status = co_await used.commit();
   if (own) end_id(status);
   if (!status.ok()) co_return status;
-  lines = explain_cost(used.counters() - before, run.affected);
-  if (!own && used.has_writes()) lines.emplace_back("(without the commit)");
+  explained.total = used.counters() - before;
+  explained.rows = run.affected;
+  explained.without_commit = !own && used.has_writes();
   co_return Status();
 }
 
@@ -320,11 +337,13 @@ Task<Status> Session::run_explain(const ExplainPlan& plan, Portal& portal, Resul
     Status status = co_await begin_execute(execute, &executed, &sink);
     if (!status.ok()) co_return status;
     statement = executed.plan.get();
+    status = co_await check_rights(statement, executed.prepared.get());
+    if (!status.ok()) co_return status;
     if (statement->as<SelectPlan>() == nullptr && !writes_rows(*statement) && !statement->is_call())
       co_return Status(ErrorCode::feature_not_supported, "EXPLAIN of this statement is not supported");
   }
   Portal& run = executed.plan == nullptr ? portal : executed;
-  std::vector<std::string> lines = explain_plan(*statement);
+  ExplainedRun explained;
   if (plan.analyze) {
     const auto* const select = statement->as<SelectPlan>();
     const std::string_view writer = select == nullptr ? statement->tag : select->locking_command;
@@ -332,11 +351,12 @@ Task<Status> Session::run_explain(const ExplainPlan& plan, Portal& portal, Resul
       co_return Status(ErrorCode::read_only_transaction,
                        "cannot execute " + std::string(writer) + " in a read-only transaction");
     }
-    std::vector<std::string> cost;
-    Status status = co_await analyze(*statement, run, sink, cost);
+    Status status = co_await analyze(*statement, run, sink, explained);
     if (!status.ok()) co_return status;
-    lines.insert(lines.end(), cost.begin(), cost.end());
   }
+  const ExplainedRun* const counted = plan.analyze ? &explained : nullptr;
+  const std::vector<std::string> lines =
+      plan.as_json ? std::vector{explain_json(*statement, counted)} : explain_text(*statement, counted);
   for (const std::string& line : lines) {
     const Datum datum = Datum::of_text(line);
     sink.add_row({&datum, 1});

@@ -32,7 +32,8 @@ bool is_of_values(const Status& status) {
 }
 
 bool reads_one_of(const Plan& plan, const std::vector<std::uint32_t>* tables) {
-  return tables == nullptr || std::ranges::find_first_of(plan.tables, *tables) != plan.tables.end();
+  return tables == nullptr || plan.calls_routines ||
+         std::ranges::find_first_of(plan.tables, *tables) != plan.tables.end();
 }
 
 std::uint64_t magnitude(std::int64_t count) {
@@ -140,7 +141,7 @@ Task<Status> Session::run_fetch(const Plan& plan, const Portal& running, ResultS
     co_return Status(ErrorCode::undefined_portal, "cursor \"" + fetch.name + "\" does not exist");
   if (portal == &running || portal->failed) co_return cannot_run(fetch.name);
   const bool is_query = portal->plan->as<SelectPlan>() != nullptr;
-  if (portal->plan->columns.empty() || (!is_query && !writes_rows(*portal->plan)))
+  if (!portal->plan->gives_rows() || (!is_query && !writes_rows(*portal->plan)))
     co_return Status(ErrorCode::feature_not_supported,
                      "FETCH from a portal of this statement is not supported");
   if (!fetch.moves && !same_columns(plan.columns, portal->plan->columns))
@@ -395,16 +396,19 @@ Task<Status> Session::keep_open_portals(const std::vector<std::uint32_t>* tables
   co_return Status();
 }
 
+// As in PostgreSQL, a portal counts until it is closed, also one that has given all of its rows.
 Status Session::check_not_read(std::string_view command, const storage::Table& table) const {
-  for (const auto& [name, portal] : portals_) {
-    const CursorState& cursor = portal.as_cursor;
-    if (!portal.valid || !cursor.declared || cursor.held) continue;
-    if (std::ranges::find(portal.plan->tables, table.id) == portal.plan->tables.end()) continue;
-    return Status(ErrorCode::object_in_use,
-                  "cannot " + std::string(command) + " \"" + table.name +
-                      "\" because it is being used by active queries in this session");
-  }
-  return {};
+  const auto reads = [&table](const Portal& portal) {
+    return portal.valid && !portal.failed && !portal.as_cursor.held &&
+           portal.plan->as<SelectPlan>() != nullptr &&
+           std::ranges::find(portal.plan->tables, table.id) != portal.plan->tables.end();
+  };
+  const bool is_read = reads(unnamed_portal_) ||
+                       std::ranges::any_of(portals_, [&](const auto& each) { return reads(each.second); });
+  if (!is_read) return {};
+  return Status(ErrorCode::object_in_use,
+                "cannot " + std::string(command) + " \"" + table.name +
+                    "\" because it is being used by active queries in this session");
 }
 
 Task<Status> Session::keep_held_portals() {

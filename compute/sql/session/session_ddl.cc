@@ -99,33 +99,49 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
     co_return Status(ErrorCode::read_only_transaction,
                      "cannot execute " + std::string(plan.tag) + " in a read-only transaction");
   }
+  // Another server may have changed what the session may do.
+  if (const auto roles = co_await engine_.roles(); !roles.ok()) co_return roles.status();
+  follow_roles();
   const auto* const sequence = plan.as<SequencePlan>();
   const auto* const created_routine = plan.as<CreateRoutinePlan>();
   const auto* const dropped_routines = plan.as<DropRoutinePlan>();
-  const bool is_of_tables = sequence == nullptr && created_routine == nullptr && dropped_routines == nullptr;
+  const auto* const of_roles = plan.as<RolePlan>();
+  const auto* const created_view = plan.as<CreateViewPlan>();
+  const auto* const dropped_views = plan.as<DropViewPlan>();
+  const bool is_of_tables = sequence == nullptr && created_routine == nullptr &&
+                            dropped_routines == nullptr && created_view == nullptr &&
+                            dropped_views == nullptr && of_roles == nullptr;
   if (state_ == State::block && is_of_tables) co_return co_await run_block_ddl(plan, sink);
   if (state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
   }
+  if (of_roles != nullptr) co_return co_await run_role(*of_roles, plan.tag, sink);
   if (created_routine != nullptr) co_return co_await create_routine(*created_routine, sink);
   if (dropped_routines != nullptr) co_return co_await drop_routines(*dropped_routines, sink);
+  if (created_view != nullptr) co_return co_await create_view(*created_view, sink);
+  if (dropped_views != nullptr) co_return co_await drop_views(*dropped_views, sink);
   if (sequence != nullptr) co_return co_await change_sequences(*sequence, plan.tag, sink);
   if (const auto* create = plan.as<CreateTablePlan>())
     co_return co_await create_table(*create, sink, nullptr);
   if (const auto* create = plan.as<CreateIndexPlan>())
     co_return co_await create_index(*create, sink, nullptr);
   if (const auto* alter = plan.as<AlterTablePlan>()) co_return co_await alter_table(*alter, sink);
-  if (const auto* drop = plan.as<DropIndexPlan>())
-    co_return co_await drop_relations(RelationKind::index, drop->names, drop->if_exists, sink);
+  if (const auto* drop = plan.as<DropIndexPlan>()) {
+    Drop indexes{RelationKind::index, drop->names, drop->if_exists, drop->cascades};
+    co_return co_await drop_relations(std::move(indexes), sink);
+  }
   if (const auto* reindex = plan.as<ReindexPlan>()) co_return co_await run_reindex(*reindex, sink);
   const auto* drop = plan.as<DropTablePlan>();
-  co_return co_await drop_relations(RelationKind::table, drop->names, drop->if_exists, sink);
+  Drop tables{RelationKind::table, drop->names, drop->if_exists, drop->cascades};
+  co_return co_await drop_relations(std::move(tables), sink);
 }
 
 Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink, std::string* made) {
   txn::TableDefinition definition = plan.table;
-  Status status;
+  Status status = check_may_create();
+  if (!status.ok()) co_return status;
+  definition.owner = owner_of_new();
   if (!plan.sequences.empty()) {
     std::string name = plan.table.name;
     const auto there = co_await engine_.table(std::move(name));
@@ -133,8 +149,16 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
       status = Status(ErrorCode::duplicate_table, "relation " + quoted(plan.table.name) + " already exists");
     if (!there.ok() && !unknown(there.status())) co_return there.status();
   }
+  // Where transactions are serializable, nobody need write what is referenced; but until all know of the
+  // foreign keys they do.
+  for (storage::ForeignKey& key : definition.foreign_keys) key.unsettled = engine_.serializable();
+  if (status.ok()) {
+    std::string name = plan.table.name;
+    status = co_await check_no_sequence(std::move(name));
+    if (!status.ok() && !taken(status, plan.table.name)) co_return status;
+  }
   const bool is_new = status.ok();
-  if (is_new) status = co_await create_sequences(&plan.sequences, &definition);
+  if (is_new) status = co_await create_sequences(&plan.sequences, &definition, owner_of_new());
   if (!status.ok() && is_new) co_return status;
   const layout::Schema schema = definition.schema;
   for (std::uint32_t number = 1; is_new; ++number) {
@@ -148,6 +172,16 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
     const Status dropped = co_await drop_sequences(&schema);
     static_cast<void>(dropped);  // the first error tells more
   }
+  if (status.ok() && engine_.serializable() && !definition.foreign_keys.empty()) {
+    if (transaction_ == nullptr) {
+      std::string name = plan.table.name;
+      std::vector<std::string> none;
+      // A foreign key that stays unsettled is as good, but its writers conflict more.
+      static_cast<void>(co_await settle_foreign_keys(std::move(name), std::move(none)));
+    } else {
+      unsettled_in_block_.push_back(plan.table.name);
+    }
+  }
   if (plan.if_not_exists && taken(status, plan.table.name)) {
     notify(sink, "NOTICE", "42P07", "relation " + quoted(plan.table.name) + " already exists, skipping");
     co_return Status();
@@ -156,10 +190,14 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
 }
 
 Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made) {
+  if (Status status = check_table_owner(*plan.table); !status.ok()) co_return status;
+  if (Status status = check_may_create(); !status.ok()) co_return status;
   txn::IndexDefinition definition{plan.name, plan.table->name, plan.columns, plan.unique, plan.hash};
   for (std::uint32_t number = 1;; ++number) {
+    std::string name = definition.name;
+    Status status = co_await check_no_sequence(std::move(name));
     txn::IndexDefinition wanted = definition;
-    Status status = co_await engine_.create_index(std::move(wanted));
+    if (status.ok()) status = co_await engine_.create_index(std::move(wanted));
     if (!status.ok() && status.code() == ErrorCode::duplicate_key)
       describe_constraint(plan.table->name, definition.name, error_);
     if (status.ok() && made != nullptr) *made = definition.name;
@@ -178,6 +216,10 @@ Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
   Result<FoundRelation> relation = co_await find_relation(&engine_, std::move(wanted));
   if (!relation.ok()) co_return relation.status();
   Status status = check_reindexable(*relation, plan.name, plan.of_table);
+  if (status.ok()) {
+    status = check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
+                                plan.of_table ? "table" : "index", plan.name);
+  }
   if (!status.ok()) co_return status;
   if (!plan.of_table) {
     wanted = plan.name;
@@ -199,16 +241,24 @@ Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
   co_return Status();
 }
 
-Task<Status> Session::check_drop(RelationKind kind, std::vector<std::string> names, bool if_exists,
-                                 std::vector<std::string>* there, ResultSink& sink) {
-  const bool as_index = kind == RelationKind::index;
-  for (const std::string& name : names) {
+Task<Status> Session::check_drop(const Drop* drop, std::vector<std::string>* there, ResultSink& sink) {
+  const bool as_index = drop->kind == RelationKind::index;
+  for (const std::string& name : drop->names) {
     std::string wanted = name;
     Result<FoundRelation> relation = co_await find_relation(&engine_, std::move(wanted));
     if (!relation.ok()) co_return relation.status();
     if (dropped_in_block_.contains(name)) *relation = {};
+    if (relation->table == nullptr && engine_.cached_routine(storage::view_key(name)) != nullptr) {
+      co_return Status(ErrorCode::wrong_object_type,
+                       quoted(name) + (as_index ? " is not an index" : " is not a table"),
+                       "Use DROP VIEW to remove a view.");
+    }
     Status status = check_droppable(*relation, name, as_index);
-    if (!status.ok() && if_exists && unknown(status)) {
+    if (status.ok() && !drops_are_checked_) {
+      status = check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
+                                  as_index ? "index" : "table", name);
+    }
+    if (!status.ok() && drop->if_exists && unknown(status)) {
       notify(sink, "NOTICE", "00000",
              (as_index ? "index " : "table ") + quoted(name) + " does not exist, skipping");
       continue;
@@ -219,12 +269,17 @@ Task<Status> Session::check_drop(RelationKind kind, std::vector<std::string> nam
   co_return Status();
 }
 
-Task<Status> Session::drop_relations(RelationKind kind, std::vector<std::string> names, bool if_exists,
-                                     ResultSink& sink) {
-  const bool as_index = kind == RelationKind::index;
+Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
+  const bool as_index = drop.kind == RelationKind::index;
   // All or nothing, as far as one server can see.
   std::vector<std::string> there;
-  Status status = co_await check_drop(kind, std::move(names), if_exists, &there, sink);
+  Status status = co_await check_drop(&drop, &there, sink);
+  if (!status.ok()) co_return status;
+  std::vector<std::string> relations = there;
+  Dependents dependents;
+  status = co_await find_dependents(drop.kind, std::move(relations), &dependents);
+  if (status.ok()) status = check_dependents(drop, there, dependents, sink);
+  if (status.ok()) status = co_await drop_dependents(&dependents);
   if (!status.ok()) co_return status;
   for (const std::string& name : there) {
     std::string wanted = name;
@@ -235,7 +290,7 @@ Task<Status> Session::drop_relations(RelationKind kind, std::vector<std::string>
       status = co_await engine_.drop_table(std::move(wanted));
       if (status.ok() && table != nullptr) status = co_await drop_sequences(&table->schema);
     }
-    if (!status.ok() && unknown(status) && if_exists) {
+    if (!status.ok() && unknown(status) && drop.if_exists) {
       notify(sink, "NOTICE", "00000",
              (as_index ? "index " : "table ") + quoted(name) + " does not exist, skipping");
     } else if (!status.ok()) {

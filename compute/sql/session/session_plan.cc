@@ -18,7 +18,8 @@ bool uses_catalog(const Plan& plan) {
   if (const auto* select = plan.as<SelectPlan>()) return select->reads_tables;
   return plan.is_transactional() || plan.as<ExplainPlan>() != nullptr ||
          plan.as<CreateIndexPlan>() != nullptr || plan.as<AlterTablePlan>() != nullptr ||
-         plan.as<PreparePlan>() != nullptr || plan.as<DeclarePlan>() != nullptr;
+         plan.as<PreparePlan>() != nullptr || plan.as<DeclarePlan>() != nullptr ||
+         plan.as<CreateTablePlan>() != nullptr || plan.as<CreateViewPlan>() != nullptr;
 }
 
 std::string_view statistics_name(const Plan& plan) {
@@ -75,18 +76,58 @@ void Session::forget(ParsedText parsed) {
 }
 
 Task<Status> Session::look_up_tables(std::vector<std::string> names, BindInput* input) {
-  for (std::string& name : names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = names[i];
+    if (input->tables.contains(name) || input->views.contains(name)) continue;
     storage::TableRef table = engine_.cached_table(name);
-    if (table == nullptr && find_virtual_table("", name) == nullptr) {
+    storage::RoutineRef view = table == nullptr ? engine_.cached_routine(storage::view_key(name)) : nullptr;
+    if (table == nullptr && view == nullptr && find_virtual_table("", name) == nullptr) {
       Result<storage::TableRef> found = co_await engine_.table(name);
       if (!found.ok() && found.status().code() != ErrorCode::undefined_table) co_return found.status();
       if (found.ok()) table = std::move(found).value();
+      if (table == nullptr) view = engine_.cached_routine(storage::view_key(name));
+    }
+    if (view != nullptr) {
+      const Result<ViewRef> read = view_of(*view);
+      if (!read.ok()) co_return read.status();
+      for (const auto& [relation, columns] : (*read)->relations) names.push_back(relation);
+      input->views.emplace(name, *read);
     }
     if (table == nullptr || dropped_in_block_.contains(name)) continue;
     input->indexes.emplace(table.get(), table->indexes);
-    input->tables.emplace(std::move(name), std::move(table));
+    input->tables.emplace(name, std::move(table));
   }
+  relate_tables(*input);
   co_return Status();
+}
+
+// Those that are referenced are only read. Those that reference a table may be written by an action, and so
+// lead to others.
+void Session::relate_tables(BindInput& input) const {
+  if (!engine_.has_foreign_keys() || input.tables.empty()) return;
+  std::map<std::uint32_t, storage::TableRef> all;
+  for (storage::TableRef& table : engine_.cached_tables()) {
+    if (table->replaces == 0 && !dropped_in_block_.contains(table->name)) all.emplace(table->id, table);
+  }
+  const auto add = [&input](const storage::TableRef& table) {
+    input.indexes.emplace(table.get(), table->indexes);
+    return input.related.emplace(table->id, table).second;
+  };
+  std::vector<storage::TableRef> open;
+  for (const auto& [name, table] : input.tables) open.push_back(table);
+  while (!open.empty()) {
+    const storage::TableRef table = std::move(open.back());
+    open.pop_back();
+    for (const storage::ForeignKey& key : table->foreign_keys) {
+      const auto parent = all.find(key.references);
+      if (parent != all.end()) add(parent->second);
+    }
+    for (const auto& [id, child] : all) {
+      const bool references = std::ranges::any_of(
+          child->foreign_keys, [&](const storage::ForeignKey& key) { return key.references == table->id; });
+      if (references && add(child)) open.push_back(child);
+    }
+  }
 }
 
 Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type> declared) {
@@ -99,7 +140,11 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   input.catalog_version = engine_.catalog_version();
   if (Status status = name_statement(statement, input); !status.ok()) co_return status;
   std::vector<std::string> named;
-  const auto name_tables = [&] { named = tables_named_by(statement, environment_.procedures); };
+  std::vector<std::string> called;
+  const auto name_tables = [&] {
+    named = tables_named_by(statement, environment_.procedures);
+    called = routines_named_by(statement);
+  };
   if (is_long(parsing.length_bytes)) {
     Status named_status = co_await run_on_planning_thread(name_tables);
     if (!named_status.ok()) co_return named_status;
@@ -107,8 +152,7 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
     name_tables();
   }
   Status status = co_await look_up_tables(std::move(named), &input);
-  if (const std::string routine = routine_named_by(statement); status.ok() && !routine.empty())
-    status = co_await look_up_routines(std::vector<std::string>(1, routine), &input);
+  if (status.ok()) status = co_await look_up_routines(std::move(called), &input);
   if (!status.ok()) co_return status;
   input.text = parsing.own_text();
   ErrorPlace place;
@@ -123,10 +167,12 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   }
   if (!plan->ok()) {
     error_.position = place.position_in(*parsing.text);
+    error_.detail = place.detail();
     co_return std::move(*plan);
   }
   std::vector<std::uint32_t> tables;
   for (const auto& [name, table] : input.tables) tables.push_back(table->id);
+  for (const auto& [id, table] : input.related) tables.push_back(id);
   if (Plan* const within = plan_within(**plan)) within->tables = tables;
   (*plan)->tables = std::move(tables);
   co_return std::move(*plan);
@@ -141,6 +187,7 @@ Task<Status> Session::plan_statement(PreparedStatement& prepared, ParsedStatemen
   Result<std::shared_ptr<const Plan>> kept = account_plan(std::move(plan).value());
   if (!kept.ok()) co_return kept.status();
   prepared.plan = std::move(kept).value();
+  prepared.rights_epoch = 0;
   if (prepared.plan->is_transactional())
     prepared.statistics = &environment_.statistics.entry(statistics_name(*prepared.plan));
   co_return Status();
@@ -168,6 +215,7 @@ Task<Status> Session::plan_text(PreparedStatement& prepared) {
       if (shared->is_transactional())
         prepared.statistics = &environment_.statistics.entry(statistics_name(*shared));
       prepared.plan = std::move(shared);
+      prepared.rights_epoch = 0;
       co_return Status();
     }
   }
@@ -282,6 +330,7 @@ Task<Status> Session::plan_again(PreparedStatement& prepared, Origin origin) {
   Result<std::shared_ptr<const Plan>> kept = account_plan(std::move(plan).value());
   if (!kept.ok()) co_return kept.status();
   prepared.plan = std::move(kept).value();
+  prepared.rights_epoch = 0;  // it may read other tables now
   co_return Status();
 }
 

@@ -1,4 +1,4 @@
-// Procedures that are written in SQL: CREATE, DROP, and what CALL needs of them.
+// Procedures and functions that are written in SQL: CREATE, DROP, and what their calls need of them.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -29,19 +29,63 @@ std::string types_text(const std::vector<TypeId>& types) {
 std::vector<TypeId> parameter_types(const RoutineSignature& signature, bool inputs_only) {
   std::vector<TypeId> types;
   for (const RoutineParameter& parameter : signature.parameters) {
-    if (!inputs_only || parameter.mode != RoutineParameter::Mode::out) types.push_back(parameter.type.id);
+    if (!inputs_only || parameter.is_input()) types.push_back(parameter.type.id);
   }
   return types;
 }
 
-Status no_such_routine(const DropRoutinePlan::Dropped& dropped) {
-  return Status(ErrorCode::undefined_function,
-                dropped.types
-                    ? "procedure " + dropped.name + "(" + types_text(*dropped.types) + ") does not exist"
-                    : "could not find a procedure named \"" + dropped.name + "\"");
+using Kind = DropRoutinePlan::Kind;
+
+std::string_view name_of(Kind kind) {
+  return kind == Kind::procedure ? "procedure" : kind == Kind::function ? "function" : "routine";
+}
+
+// "f(integer, text)": as messages name a routine that is there.
+std::string identity_of(const RoutineSignature& signature) {
+  return signature.name + "(" + types_text(parameter_types(signature, true)) + ")";
+}
+
+// Whether `there` may give its place to `made`: of CREATE OR REPLACE.
+Status check_replacement(const RoutineSignature& there, const RoutineSignature& made) {
+  if (there.is_function != made.is_function)
+    return Status(ErrorCode::wrong_object_type, "cannot change routine kind",
+                  "\"" + there.name + "\" is a " + (there.is_function ? "function" : "procedure") + ".");
+  if (!there.is_function) return {};
+  const std::string hint = "Use DROP FUNCTION " + identity_of(there) + " first.";
+  const bool same_result = there.returns_set == made.returns_set &&
+                           there.returns_nothing == made.returns_nothing && there.result == made.result &&
+                           parameter_types(there, false) == parameter_types(made, false);
+  if (!same_result)
+    return Status(ErrorCode::invalid_function_definition, "cannot change return type of existing function",
+                  hint);
+  for (std::size_t i = 0; i < there.parameters.size(); ++i) {
+    const RoutineParameter& before = there.parameters[i];
+    const RoutineParameter& now = made.parameters[i];
+    if (!before.name.empty() && before.name != now.name) {
+      return Status(ErrorCode::invalid_function_definition,
+                    "cannot change name of input parameter \"" + before.name + "\"", hint);
+    }
+    if (before.default_value != nullptr && now.default_value == nullptr) {
+      return Status(ErrorCode::invalid_function_definition,
+                    "cannot remove parameter defaults from existing function", hint);
+    }
+  }
+  return {};
 }
 
 }  // namespace
+
+bool Session::has_types(const RoutineSignature& signature, const std::vector<TypeId>& types) {
+  return types == parameter_types(signature, false) || types == parameter_types(signature, true);
+}
+
+Status Session::missing_routine(const std::string& name, std::string_view word,
+                                const std::optional<std::vector<TypeId>>& types) {
+  const std::string kind(word);
+  return Status(ErrorCode::undefined_function,
+                types ? kind + " " + name + "(" + types_text(*types) + ") does not exist"
+                      : "could not find a " + kind + " named \"" + name + "\"");
+}
 
 Task<Result<std::shared_ptr<const RoutineSignature>>> Session::find_routine(std::string name) {
   storage::RoutineRef routine = engine_.cached_routine(name);
@@ -51,17 +95,23 @@ Task<Result<std::shared_ptr<const RoutineSignature>>> Session::find_routine(std:
     routine = std::move(found).value();
   }
   if (routine == nullptr) co_return std::shared_ptr<const RoutineSignature>();
+  co_return read_signature(routine);
+}
+
+Result<std::shared_ptr<const RoutineSignature>> Session::read_signature(const storage::RoutineRef& routine) {
   const std::string zone = facts_.zone().name();
   RoutineCache* const cache = environment_.routines;
   std::shared_ptr<const RoutineSignature> signature;
   if (cache != nullptr) signature = cache->signature(*routine, zone);
-  if (signature != nullptr) co_return signature;
+  if (signature != nullptr) return signature;
   Result<std::shared_ptr<const RoutineSignature>> read = signature_of(routine, &facts_);
   if (read.ok() && cache != nullptr) cache->add(*read, zone);
-  co_return read;
+  return read;
 }
 
 Task<Status> Session::look_up_routines(std::vector<std::string> names, BindInput* input) {
+  for (const auto& [name, view] : input->views)
+    names.insert(names.end(), view->routines.begin(), view->routines.end());
   for (std::string& name : names) {
     if (environment_.procedures.find(name) != nullptr || input->routines.contains(name)) continue;
     std::string wanted = name;
@@ -140,6 +190,7 @@ void Session::show_message(ResultSink& sink, std::string_view severity, std::str
 }
 
 Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& sink) {
+  if (Status status = check_may_create(); !status.ok()) co_return status;
   // A syntax error is one of CREATE; tables may come later, but for a procedure in SQL, as in PostgreSQL.
   if (plan.signature->language == RoutineLanguage::sql) {
     const std::string* const definition = &plan.definition.text;
@@ -158,20 +209,32 @@ Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& 
   if (!there.ok()) co_return there.status();
   txn::RoutineDefinition definition = plan.definition;
   if (*there != nullptr) {
-    const bool same = parameter_types(**there, false) == parameter_types(*plan.signature, false);
+    const bool is_function = plan.signature->is_function && (*there)->is_function;
+    const bool same = parameter_types(**there, is_function) == parameter_types(*plan.signature, is_function);
     if (!same) {
-      co_return Status(ErrorCode::feature_not_supported,
-                       "another procedure \"" + definition.name + "\" with other parameters is not supported",
-                       "a name has one procedure: drop the other one first, or choose another name");
+      co_return Status(
+          ErrorCode::feature_not_supported,
+          std::string("another ") + (plan.signature->is_function ? "function" : "procedure") + " \"" +
+              definition.name + "\" with other parameters is not supported",
+          "a name has one procedure or function: drop the other one first, or choose another name");
     }
     if (!plan.replaces) {
       co_return Status(ErrorCode::duplicate_function,
                        "function \"" + definition.name + "\" already exists with same argument types");
     }
+    Status replaceable =
+        check_object_owner({storage::ObjectKind::routine, 0, definition.name},
+                           (*there)->is_function ? "function" : "procedure", definition.name);
+    if (replaceable.ok()) replaceable = check_replacement(**there, *plan.signature);
+    if (!replaceable.ok()) co_return replaceable;
     definition.replaces_version = (*there)->routine->version;
   }
-  if (state_ == State::block)
-    notify(sink, "WARNING", "01000", "CREATE PROCEDURE takes effect at once: ROLLBACK does not undo it");
+  definition.owner = owner_of_new();
+  if (state_ == State::block) {
+    notify(sink, "WARNING", "01000",
+           std::string(plan.signature->is_function ? "CREATE FUNCTION" : "CREATE PROCEDURE") +
+               " takes effect at once: ROLLBACK does not undo it");
+  }
   co_return co_await engine_.create_routine(std::move(definition));
 }
 
@@ -189,22 +252,32 @@ Task<Status> Session::drop_routines(const DropRoutinePlan& plan, ResultSink& sin
     const auto there = co_await find_routine(std::move(name));
     if (!there.ok()) co_return there.status();
     bool fits = *there != nullptr;
-    if (fits && dropped.types) {
-      fits = *dropped.types == parameter_types(**there, false) ||
-             *dropped.types == parameter_types(**there, true);
+    const bool other_kind =
+        fits && plan.kind != Kind::routine && (*there)->is_function != (plan.kind == Kind::function);
+    if (fits && dropped.types) fits = has_types(**there, *dropped.types);
+    if (fits && other_kind && dropped.types) {
+      co_return Status(ErrorCode::wrong_object_type, dropped.name + "(" + types_text(*dropped.types) +
+                                                         ") is not a " + std::string(name_of(plan.kind)));
     }
+    fits = fits && !other_kind;
     if (fits) {
+      Status status = check_object_owner({storage::ObjectKind::routine, 0, dropped.name},
+                                         (*there)->is_function ? "function" : "procedure", dropped.name);
+      if (!status.ok()) co_return status;
       found.push_back((*there)->routine);
     } else if (plan.if_exists) {
       notify(sink, "NOTICE", "00000",
-             "procedure " + dropped.name + "(" + (dropped.types ? types_text(*dropped.types) : "") +
-                 ") does not exist, skipping");
+             std::string(name_of(plan.kind)) + " " + dropped.name + "(" +
+                 (dropped.types ? types_text(*dropped.types) : "") + ") does not exist, skipping");
     } else {
-      co_return no_such_routine(dropped);
+      co_return missing_routine(dropped.name, name_of(plan.kind), dropped.types);
     }
   }
-  if (state_ == State::block && !found.empty())
-    notify(sink, "WARNING", "01000", "DROP PROCEDURE takes effect at once: ROLLBACK does not undo it");
+  if (state_ == State::block && !found.empty()) {
+    notify(sink, "WARNING", "01000",
+           std::string(plan.kind == Kind::function ? "DROP FUNCTION" : "DROP PROCEDURE") +
+               " takes effect at once: ROLLBACK does not undo it");
+  }
   for (const storage::RoutineRef& routine : found) {
     std::string name = routine->name;
     Status status = co_await engine_.drop_routine(std::move(name), routine->version);

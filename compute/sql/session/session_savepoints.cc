@@ -58,6 +58,7 @@ reactor::Task<Status> Session::rollback_to_savepoint(std::string name, ResultSin
   if (!status.ok()) co_return status;
   const Settings before = settings_;
   settings_ = found->settings;
+  if (identity_in_block_) apply_identity();
   block_read_only_ = found->read_only;
   for (const std::string_view reported : Settings::reported_names()) {
     if (before.get(reported) != settings_.get(reported))

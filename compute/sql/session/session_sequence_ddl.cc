@@ -36,13 +36,19 @@ Task<Status> Session::change_sequences(const SequencePlan& plan, std::string_vie
     co_return Status(ErrorCode::feature_not_supported, "there are no sequences here");
   if (state_ == State::block)
     notify(sink, "WARNING", "01000", std::string(tag) + " takes effect at once: ROLLBACK does not undo it");
-  if (plan.command == SequenceCommand::create) co_return co_await create_sequence(plan, sink);
+  if (plan.command == SequenceCommand::create) {
+    Status status = check_may_create();
+    if (!status.ok()) co_return status;
+    co_return co_await create_sequence(plan, sink);
+  }
   std::vector<std::string> there;
   for (const std::string& name : plan.names) {
     std::string wanted = name;
     const auto found = co_await environment_.sequences->exists(std::move(wanted));
     if (!found.ok()) co_return found.status();
     if (*found) {
+      Status status = check_object_owner({storage::ObjectKind::sequence, 0, name}, "sequence", name);
+      if (!status.ok()) co_return status;
       there.push_back(name);
       continue;
     }
@@ -65,7 +71,10 @@ Task<Status> Session::change_sequences(const SequencePlan& plan, std::string_vie
                      "Use DROP ... CASCADE to drop the dependent objects too.");
   }
   for (const std::string& name : there) sequence_values_.erase(name);
-  co_return co_await environment_.sequences->drop(std::move(there));
+  std::vector<std::string> gone = there;
+  Status status = co_await environment_.sequences->drop(std::move(there));
+  if (status.ok()) status = co_await disown_sequences(std::move(gone));
+  co_return status;
 }
 
 // The error of a name that is no sequence.
@@ -93,6 +102,10 @@ Task<Status> Session::create_sequence(const SequencePlan& plan, ResultSink& sink
     if (!definition.ok()) co_return definition.status();
     wanted = name;
     status = co_await environment_.sequences->create(std::move(wanted), *definition);
+    if (status.ok()) {
+      wanted = name;
+      status = co_await own_sequence(std::move(wanted), owner_of_new());
+    }
   }
   if (!status.ok() && status.code() == ErrorCode::duplicate_table && plan.is_conditional) {
     notify(sink, "NOTICE", "42P07", "relation " + in_quotes(name) + " already exists, skipping");

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -51,23 +52,22 @@ std::string relation_of(std::string_view text) {
 
 Task<Result<Datum>> Session::sequence_function(std::string_view name, std::span<const Datum> arguments) {
   if (environment_.sequences == nullptr) co_return no_sequences();
-  if (name == "lastval") {
-    const auto last = sequence_values_.find(last_sequence_);
-    if (last != sequence_values_.end()) co_return Datum::of_integer(last->second);
-    co_return Status(ErrorCode::object_not_in_prerequisite_state,
-                     "lastval is not yet defined in this session");
-  }
+  if (name == "lastval") co_return co_await current_value(last_sequence_, name);
   std::string relation = relation_of(arguments[0].text);
   if (name == "pg_get_serial_sequence") {
     const std::string_view column = arguments[1].text;
     co_return co_await serial_sequence(std::move(relation), column);
   }
-  if (name == "currval") {
-    const auto current = sequence_values_.find(relation);
-    if (current != sequence_values_.end()) co_return Datum::of_integer(current->second);
-    co_return Status(ErrorCode::object_not_in_prerequisite_state,
-                     "currval of sequence \"" + relation + "\" is not yet defined in this session");
+  if (!is_superuser_) {
+    std::string sequence = relation;
+    const auto exists = co_await environment_.sequences->exists(std::move(sequence));
+    if (!exists.ok()) co_return exists.status();
+    sequence = relation;
+    Status status;
+    if (*exists) status = co_await check_sequence(name, std::move(sequence));
+    if (!status.ok()) co_return status;
   }
+  if (name == "currval") co_return co_await current_value(std::move(relation), name);
   if (read_only()) {
     co_return Status(ErrorCode::read_only_transaction,
                      "cannot execute " + std::string(name) + "() in a read-only transaction");
@@ -83,6 +83,58 @@ Task<Result<Datum>> Session::next_value(std::string name) {
   sequence_values_[name] = *number;
   last_sequence_ = std::move(name);
   co_return Datum::of_integer(*number);
+}
+
+// `function`: currval, or lastval of the last sequence.
+Task<Result<Datum>> Session::current_value(std::string name, std::string_view function) {
+  const bool is_last = function == "lastval";
+  const auto known = sequence_values_.find(name);
+  const bool is_known = known != sequence_values_.end();
+  const std::int64_t value = is_known ? known->second : 0;
+  // Another session may have dropped it.
+  bool is_there = false;
+  if (is_known || !is_last) {
+    std::string asked = name;
+    const auto found = co_await environment_.sequences->exists(std::move(asked));
+    if (!found.ok()) co_return found.status();
+    is_there = *found;
+  }
+  if (is_known && is_there) {
+    // The rights of the others were checked by the caller.
+    Status status;
+    if (is_last) status = co_await check_sequence(function, std::move(name));
+    if (!status.ok()) co_return status;
+    co_return Datum::of_integer(value);
+  }
+  if (is_last) {
+    co_return Status(ErrorCode::object_not_in_prerequisite_state,
+                     "lastval is not yet defined in this session");
+  }
+  if (!is_there) co_return co_await missing_sequence(std::move(name), SequenceCommand::alter);
+  co_return Status(ErrorCode::object_not_in_prerequisite_state,
+                   "currval of sequence \"" + name + "\" is not yet defined in this session");
+}
+
+Status Session::check_sequence_owners(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    Status status = check_object_owner({storage::ObjectKind::sequence, 0, name}, "sequence", name);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Task<Status> Session::restart_sequences(std::vector<std::string> names) {
+  if (environment_.sequences == nullptr) co_return no_sequences();
+  co_return co_await environment_.sequences->restart_all(std::move(names));
+}
+
+Task<Status> Session::check_no_sequence(std::string name) {
+  if (environment_.sequences == nullptr) co_return Status();
+  std::string asked = name;
+  const auto found = co_await environment_.sequences->exists(std::move(asked));
+  if (!found.ok()) co_return found.status();
+  if (!*found) co_return Status();
+  co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
 }
 
 Task<Result<Datum>> Session::set_value(std::string name, std::span<const Datum> arguments) {
@@ -118,7 +170,7 @@ Task<Result<Datum>> Session::serial_sequence(std::string table, std::string_view
 // --- the sequences of tables ---
 
 Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_columns,
-                                       txn::TableDefinition* definition) {
+                                       txn::TableDefinition* definition, std::uint32_t owner) {
   if (filled_columns->empty()) co_return Status();
   if (environment_.sequences == nullptr) co_return no_sequences();
   std::vector<layout::Column> columns(definition->schema.columns());
@@ -129,17 +181,30 @@ Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_
     const std::string wanted = filled.name;
     for (std::uint32_t number = 1; number <= kMaxSequenceNames; ++number) {
       std::string name = filled.name;
-      status =
-          co_await environment_.sequences->create(std::move(name), 1, greatest_number(columns[column].type));
+      const auto relation = co_await find_relation(&engine_, std::move(name));
+      status = relation.status();
+      if (!status.ok()) break;
+      name = filled.name;
+      status = relation->table != nullptr
+                   ? Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists")
+                   : Status();
+      if (status.ok())
+        status = co_await environment_.sequences->create(std::move(name), 1,
+                                                         greatest_number(columns[column].type));
       if (status.ok() || status.code() != ErrorCode::duplicate_table) break;
       filled.name = wanted.substr(0, 58) + std::to_string(number);
     }
     if (!status.ok()) break;
     made.push_back(filled.name);
     columns[column].default_text = sequence_default_text(filled);
+    std::string owned = filled.name;
+    status = co_await own_sequence(std::move(owned), owner);
+    if (!status.ok()) break;
   }
   if (!status.ok()) {
-    const Status dropped = co_await environment_.sequences->drop(std::move(made));
+    std::vector<std::string> gone = made;
+    Status dropped = co_await environment_.sequences->drop(std::move(made));
+    if (dropped.ok()) dropped = co_await disown_sequences(std::move(gone));
     static_cast<void>(dropped);  // the first error tells more
     co_return status;
   }
@@ -156,7 +221,10 @@ Task<Status> Session::drop_sequences(const layout::Schema* schema) {
     if (auto filled = sequence_default_of(column)) names.push_back(std::move(filled->name));
   }
   if (names.empty() || environment_.sequences == nullptr) co_return Status();
-  co_return co_await environment_.sequences->drop(std::move(names));
+  std::vector<std::string> gone = names;
+  Status status = co_await environment_.sequences->drop(std::move(names));
+  if (status.ok()) status = co_await disown_sequences(std::move(gone));
+  co_return status;
 }
 
 }  // namespace namdb::sql

@@ -14,8 +14,9 @@ constexpr std::uint64_t kStatement_units = Work::kTurn_units / 64;
 }  // namespace
 
 Task<void> Session::simple_query(std::string text, ResultSink& sink) {
-  // As in PostgreSQL, a simple query forgets the unnamed statement.
+  // As in PostgreSQL, a simple query forgets the unnamed statement and the unnamed portal.
   unnamed_.reset();
+  unnamed_portal_.reset();
   error_ = {};
   begin_statement();
   ParsedText parsed = co_await parse(&text);

@@ -18,8 +18,13 @@ inline bool needs_transaction(const Plan& plan) {
 
 inline bool writes_rows(const Plan& plan) {
   return plan.as<InsertPlan>() != nullptr || plan.as<UpdatePlan>() != nullptr ||
-         plan.as<DeletePlan>() != nullptr || plan.as<CopyFromPlan>() != nullptr ||
-         plan.as<TruncatePlan>() != nullptr;
+         plan.as<DeletePlan>() != nullptr || plan.as<WithPlan>() != nullptr ||
+         plan.as<CopyFromPlan>() != nullptr || plan.as<TruncatePlan>() != nullptr;
+}
+
+// Whether it may write to any table.
+inline bool may_write_anywhere(const Plan& plan) {
+  return plan.is_call() || plan.calls_volatile;
 }
 
 // The command that is not allowed in READ ONLY transactions; empty: the statement only reads.

@@ -80,6 +80,11 @@ Status located(ErrorPlace* place, const Json& body, Status error) {
   return error;
 }
 
+Status detailed(ErrorPlace* place, Status error, std::string detail) {
+  if (place != nullptr) place->set_detail(std::move(detail));
+  return error;
+}
+
 Status check_not_null(const layout::RowView& row, const storage::Table& table, ErrorFields& fields) {
   const std::vector<layout::Column>& columns = table.schema.columns();
   for (std::uint32_t i = 0; i < columns.size(); ++i) {

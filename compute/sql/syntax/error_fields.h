@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "compute/api/transaction_facts.h"
 #include "compute/sql/syntax/syntax.h"
@@ -33,10 +34,17 @@ class ErrorPlace {
   void note_at(std::int64_t offset_bytes);
   // 0: nowhere.
   std::uint32_t position_in(std::string_view text) const;
+  // The error's DETAIL.
+  void set_detail(std::string detail) { detail_ = std::move(detail); }
+  const std::string& detail() const { return detail_; }
 
  private:
   std::optional<std::size_t> offset_bytes_;
+  std::string detail_;
 };
+
+// An error with a DETAIL. `place` may be null.
+Status detailed(ErrorPlace* place, Status error, std::string detail);
 
 // Notes the place of `body` and returns the error. `place` may be null.
 Status located(ErrorPlace* place, const Json& body, Status error);

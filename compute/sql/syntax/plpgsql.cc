@@ -55,6 +55,8 @@ class BodyScanner {
     std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
     return word;
   }
+  // Behind what next() gave last.
+  std::size_t offset() const { return at_; }
   // The rest of the line.
   void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
 
@@ -93,8 +95,32 @@ class BodyScanner {
     return std::string(text_.substr(begin, at_ - begin));
   }
   std::string skip_string() {
+    const bool escapes = escapes_;
     skip_until('\'');
+    while (escapes && continues()) {
+      escapes_ = true;
+      skip_until('\'');
+    }
     return "''";
+  }
+  // A string goes on behind a quote that is doubled, and on a later line. Moves to its next quote.
+  bool continues() {
+    const std::size_t before = at_;
+    bool on_later_line = false;
+    while (at_ < text_.size()) {
+      const std::string_view rest = text_.substr(at_);
+      if (rest.front() == '\'' && (on_later_line || at_ == before)) return true;
+      if (rest.starts_with("--")) {
+        skip_line();
+      } else if (std::isspace(static_cast<unsigned char>(rest.front())) != 0) {
+        on_later_line = on_later_line || rest.front() == '\n' || rest.front() == '\r';
+        ++at_;
+      } else {
+        break;
+      }
+    }
+    at_ = before;
+    return false;
   }
   bool skip_dollar_string() {
     std::size_t end = at_ + 1;
@@ -169,6 +195,8 @@ std::variant<PlpgsqlTree, SyntaxError> parse_plpgsql(const std::string& statemen
   if (parsed.error != nullptr) {
     SyntaxError error = parser_error(*parsed.error);
     error.position = 0;  // of the body, not of the statement
+    if (error.status.message().ends_with("in a non-SETOF function"))
+      error.status = Status(ErrorCode::datatype_mismatch, std::string(error.status.message()));
     if (error.status.message().ends_with("is declared CONSTANT"))
       error.status = Status(ErrorCode::error_in_assignment, std::string(error.status.message()));
     result = std::move(error);
@@ -185,6 +213,27 @@ std::variant<PlpgsqlTree, SyntaxError> parse_plpgsql(const std::string& statemen
   }
   pg_query_free_plpgsql_parse_result(parsed);
   return result;
+}
+
+std::string with_values_of_return_next(const std::string& body) {
+  std::string made;
+  std::size_t copied = 0;
+  std::size_t begin = 0;  // of the value; 0: none begins
+  BodyScanner scanner(body);
+  std::string before;
+  for (std::string word = scanner.next(); !word.empty(); word = scanner.next()) {
+    if (word == "next" && before == "return") {
+      begin = scanner.offset();
+    } else if (word == ";" && begin != 0) {
+      const std::size_t end = scanner.offset() - 1;
+      made += body.substr(copied, begin - copied);
+      made += before == "next" ? " NULL" : " (" + body.substr(begin, end - begin) + ")";
+      copied = end;
+      begin = 0;
+    }
+    before = std::move(word);
+  }
+  return made + body.substr(copied);
 }
 
 }  // namespace namdb::sql

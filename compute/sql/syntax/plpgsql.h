@@ -23,4 +23,8 @@ struct PlpgsqlTree {
 // `statement`: CREATE PROCEDURE or FUNCTION; `body`: its AS.
 std::variant<PlpgsqlTree, SyntaxError> parse_plpgsql(const std::string& statement, const std::string& body);
 
+// The body with `RETURN NEXT (a);` for `RETURN NEXT a;`, whose variable libpg_query's tree leaves out, and
+// with `RETURN NEXT NULL;` for `RETURN NEXT;`, which it does not take.
+std::string with_values_of_return_next(const std::string& body);
+
 }  // namespace namdb::sql

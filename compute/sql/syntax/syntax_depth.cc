@@ -114,7 +114,12 @@ bool too_deep(std::string_view scan_result, std::string_view sql) {
 SyntaxError parser_error(const PgQueryError& error) {
   const std::string message = error.message;
   const bool exhausted = message.find("memory exhausted") != std::string::npos;
-  return {Status(exhausted ? ErrorCode::statement_too_complex : ErrorCode::syntax_error, message),
+  const bool reserved = message.ends_with("cannot be used as a role name here") ||
+                        (message.starts_with("role name ") && message.ends_with(" is reserved"));
+  return {Status(exhausted  ? ErrorCode::statement_too_complex
+                 : reserved ? ErrorCode::reserved_name
+                            : ErrorCode::syntax_error,
+                 message),
           error.cursorpos > 0 ? static_cast<std::uint32_t>(error.cursorpos) : 0};
 }
 

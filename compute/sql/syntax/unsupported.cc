@@ -17,6 +17,7 @@ struct MemberName {
 
 constexpr std::array kMemberNames = {
     MemberName{"withClause", "WITH"},
+    MemberName{"indirection", "an assignment to an element or a field"},
     MemberName{"groupClause", "GROUP BY"},
     MemberName{"groupDistinct", "GROUP BY DISTINCT"},
     MemberName{"havingClause", "HAVING"},
@@ -45,6 +46,7 @@ constexpr std::array kMemberNames = {
     MemberName{"indirection", "indirection"},
     MemberName{"arrayBounds", "arrays"},
     MemberName{"setof", "SETOF"},
+    MemberName{"pct_type", "%TYPE"},
     MemberName{"schemaname", "a schema other than public"},
     MemberName{"catalogname", "a database name"},
     MemberName{"tablesample", "TABLESAMPLE"},
@@ -64,7 +66,6 @@ std::string words(std::string_view kind) {
 
 constexpr std::array kKindNames = {
     MemberName{"IndexStmt", "CREATE INDEX"},
-    MemberName{"ViewStmt", "CREATE VIEW"},
     MemberName{"RuleStmt", "CREATE RULE"},
     MemberName{"CreateSchemaStmt", "CREATE SCHEMA"},
     MemberName{"CreateSeqStmt", "CREATE SEQUENCE"},

@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 
-#include "common/base/check.h"
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression.h"
+#include "compute/sql/system/catalog_roles.h"
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
@@ -21,6 +21,8 @@ Oid collation_of(TypeId type) {
 }
 
 char alignment_of(TypeId type) {
+  if (Type{type}.is_array() && type_size(element_type(type)) >= 8 && alignment_of(element_type(type)) == 'd')
+    return 'd';
   switch (type_size(type)) {
     case 1:
     case 64:
@@ -41,6 +43,11 @@ bool by_value(TypeId type) {
   return size > 0 && size <= 8;
 }
 
+std::string_view storage_of(TypeId type) {
+  if (type_size(type) > 0) return "p";
+  return type == TypeId::numeric ? "m" : "x";
+}
+
 char category_of(TypeId type) {
   if (type == TypeId::char1) return 'Z';
   switch (Type{type}.type_class()) {
@@ -54,6 +61,7 @@ char category_of(TypeId type) {
     case TypeClass::interval:
       return 'T';
     case TypeClass::bytes:
+    case TypeClass::jsonb:
       return 'U';
     case TypeClass::array:
       return 'A';
@@ -62,7 +70,7 @@ char category_of(TypeId type) {
   }
 }
 
-void add_types(CatalogRowWriter& rows, const VirtualTableInput&) {
+void add_types(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const TypeId type : all_types()) {
     const TypeId element = element_type(type);
     const std::optional<TypeId> array = array_type(type);
@@ -70,7 +78,7 @@ void add_types(CatalogRowWriter& rows, const VirtualTableInput&) {
         .number("oid", type_oid(type))
         .text("typname", internal_type_name(type))
         .number("typnamespace", kCatalogSchemaOid)
-        .number("typowner", kOwnerOid)
+        .number("typowner", system_owner_oid(input))
         .number("typlen", type_size(type))
         .flag("typbyval", by_value(type))
         .text("typtype", "b")
@@ -81,26 +89,34 @@ void add_types(CatalogRowWriter& rows, const VirtualTableInput&) {
         .number("typelem", element == TypeId::unknown ? 0 : type_oid(element))
         .number("typarray", array ? type_oid(*array) : 0)
         .text("typalign", std::string(1, alignment_of(type)))
-        .text("typstorage", by_value(type) ? "p" : "x")
+        .text("typstorage", storage_of(type))
         .number("typtypmod", -1)
         .number("typcollation", collation_of(type));
   }
 }
 
-void add_schemas(CatalogRowWriter& rows, const VirtualTableInput&) {
-  for (const Oid schema : kSchemaOids)
-    rows.add().number("oid", schema).text("nspname", schema_name(schema)).number("nspowner", kOwnerOid);
+void add_schemas(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  const RoleTexts roles(input, rows.arena());
+  for (const Oid schema : kSchemaOids) {
+    rows.add()
+        .number("oid", schema)
+        .text("nspname", schema_name(schema))
+        .number("nspowner", roles.system_owner_oid())
+        .set("nspacl", schema == kPublicSchemaOid ? roles.schema_grants() : Datum());
+  }
 }
 
 std::int64_t column_count(const CatalogRelation& relation) {
   if (relation.system != nullptr) return static_cast<std::int64_t>(relation.system->columns.size());
   if (relation.kind == 'i') return static_cast<std::int64_t>(Catalog::columns_of(relation).size());
+  if (relation.view != nullptr) return static_cast<std::int64_t>(relation.view->columns.size());
   return relation.kind == 'S' ? 3 : static_cast<std::int64_t>(shown_columns(relation.table->schema).size());
 }
 
 void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  const RoleTexts roles(input, rows.arena());
   for (const CatalogRelation& relation : input.catalog->relations()) {
-    if (relation.is_check()) continue;
+    if (!relation.is_relation()) continue;
     const Oid method = relation.kind == 'r'       ? kHeapMethodOid
                        : relation.kind != 'i'     ? 0
                        : relation.is_hash_index() ? kHashMethodOid
@@ -109,7 +125,7 @@ void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .number("oid", relation.oid)
         .text("relname", relation.name)
         .number("relnamespace", relation.schema)
-        .number("relowner", kOwnerOid)
+        .number("relowner", roles.owner_oid(relation))
         .number("relam", method)
         .number("relfilenode", relation.oid)
         .set("reltuples", Datum::of_real(-1))
@@ -119,8 +135,11 @@ void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .number("relnatts", column_count(relation))
         .number("relchecks",
                 relation.is_table() ? static_cast<std::int64_t>(relation.table->checks.size()) : 0)
+        .flag("relhasrules", relation.view != nullptr)
+        .flag("relhastriggers", relation.is_table() && input.catalog->is_in_foreign_key(*relation.table))
         .flag("relispopulated", true)
-        .text("relreplident", relation.kind == 'r' ? "d" : "n");
+        .text("relreplident", relation.kind == 'r' ? "d" : "n")
+        .set("relacl", roles.grants(relation));
   }
 }
 
@@ -146,9 +165,7 @@ void add_column(CatalogRowWriter& rows, Oid relation, std::int64_t number, const
       .number("atttypmod", column.type.modifier)
       .flag("attbyval", by_value(type))
       .text("attalign", std::string(1, alignment_of(type)))
-      .text("attstorage", by_value(type)            ? "p"
-                          : type == TypeId::numeric ? "m"
-                                                    : "x")
+      .text("attstorage", storage_of(type))
       .flag("attnotnull", column.not_null)
       .flag("atthasdef", column.has_default)
       .text("attidentity", column.identity)
@@ -178,6 +195,9 @@ void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
         const layout::Column& column = relation.table->schema.columns()[part.column];
         add_column(rows, relation.oid, ++number, {column.name, column_type(column)});
       }
+    } else if (relation.view != nullptr) {
+      for (const View::Column& column : relation.view->columns)
+        add_column(rows, relation.oid, ++number, {column.name, column.type});
     } else if (relation.is_table()) {
       for (const layout::Column& column : shown_columns(relation.table->schema))
         add_column(rows, relation.oid, ++number, shown(column));
@@ -238,9 +258,45 @@ void add_indexes(CatalogRowWriter& rows, const VirtualTableInput& input) {
   }
 }
 
+// The letter of an action, as pg_constraint has it.
+std::string_view action_letter(storage::ForeignKeyAction action) {
+  constexpr std::array<std::string_view, storage::kForeignKeyActions> kLetters = {"a", "r", "c", "n", "d"};
+  return kLetters[static_cast<std::size_t>(action)];
+}
+
+void add_foreign_key(CatalogRowWriter& rows, const CatalogRelation& constraint) {
+  const storage::ForeignKey& key = *constraint.foreign_key;
+  ArrayWriter columns(TypeId::int2_array);
+  ArrayWriter referenced(TypeId::int2_array);
+  for (const std::uint32_t column : Catalog::foreign_key_columns(constraint, false))
+    columns.add(Datum::of_integer(column + 1));
+  for (const std::uint32_t column : Catalog::foreign_key_columns(constraint, true))
+    referenced.add(Datum::of_integer(column + 1));
+  rows.add()
+      .number("oid", constraint.oid)
+      .text("conname", constraint.name)
+      .number("connamespace", constraint.schema)
+      .text("contype", "f")
+      .flag("convalidated", !key.not_valid)
+      .number("conrelid", Catalog::table_oid(constraint))
+      .number("conindid", Catalog::referenced_key(constraint).index)
+      .number("confrelid", Catalog::referenced_oid(constraint))
+      .text("confupdtype", action_letter(key.on_update))
+      .text("confdeltype", action_letter(key.on_delete))
+      .text("confmatchtype", key.match_full ? "f" : "s")
+      .flag("conislocal", true)
+      .flag("connoinherit", true)
+      .set("conkey", columns.finish(rows.arena()))
+      .set("confkey", referenced.finish(rows.arena()));
+}
+
 void add_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& index : input.catalog->relations()) {
     if (!index.is_constraint()) continue;
+    if (index.is_foreign_key()) {
+      add_foreign_key(rows, index);
+      continue;
+    }
     if (index.is_check()) {
       rows.add()
           .number("oid", index.oid)
@@ -307,7 +363,7 @@ void add_methods(CatalogRowWriter& rows, const VirtualTableInput&) {
   rows.add().number("oid", kHashMethodOid).text("amname", "hash").text("amtype", "i");
 }
 
-void add_collations(CatalogRowWriter& rows, const VirtualTableInput&) {
+void add_collations(CatalogRowWriter& rows, const VirtualTableInput& input) {
   struct Collation {
     Oid oid;
     std::string_view name;
@@ -320,7 +376,7 @@ void add_collations(CatalogRowWriter& rows, const VirtualTableInput&) {
         .number("oid", collation.oid)
         .text("collname", collation.name)
         .number("collnamespace", kCatalogSchemaOid)
-        .number("collowner", kOwnerOid)
+        .number("collowner", system_owner_oid(input))
         .text("collprovider", collation.provider)
         .flag("collisdeterministic", true)
         .number("collencoding", -1);
@@ -330,7 +386,7 @@ void add_database(CatalogRowWriter& rows, const VirtualTableInput& input) {
   rows.add()
       .number("oid", kDatabaseOid)
       .text("datname", input.facts->database)
-      .number("datdba", kOwnerOid)
+      .number("datdba", system_owner_oid(input))
       .number("encoding", 6)
       .text("datlocprovider", "c")
       .flag("datallowconn", true)
@@ -340,17 +396,20 @@ void add_database(CatalogRowWriter& rows, const VirtualTableInput& input) {
       .text("datctype", "C");
 }
 
-void add_tablespaces(CatalogRowWriter& rows, const VirtualTableInput&) {
-  rows.add().number("oid", kTablespaceOid).text("spcname", "pg_default").number("spcowner", kOwnerOid);
+void add_tablespaces(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  rows.add()
+      .number("oid", kTablespaceOid)
+      .text("spcname", "pg_default")
+      .number("spcowner", system_owner_oid(input));
 }
 
-void add_classes(CatalogRowWriter& rows, const VirtualTableInput&) {
+void add_classes(CatalogRowWriter& rows, const VirtualTableInput& input) {
   rows.add()
       .number("oid", kDefaultClassOid)
       .number("opcmethod", kBtreeMethodOid)
       .text("opcname", "default_ops")
       .number("opcnamespace", kCatalogSchemaOid)
-      .number("opcowner", kOwnerOid)
+      .number("opcowner", system_owner_oid(input))
       .flag("opcdefault", true);
 }
 
@@ -367,6 +426,7 @@ constexpr std::array kTables = {
     Table{"pg_namespace", add_schemas},      Table{"pg_am", add_methods},
     Table{"pg_collation", add_collations},   Table{"pg_opclass", add_classes},
     Table{"pg_database", add_database},      Table{"pg_tablespace", add_tablespaces},
+    Table{"pg_authid", add_stored_roles},    Table{"pg_auth_members", add_memberships},
 };
 
 CatalogRowMaker find_table(const SystemRelation& relation) {
@@ -375,47 +435,12 @@ CatalogRowMaker find_table(const SystemRelation& relation) {
   return !in_catalog || found == kTables.end() ? nullptr : found->add_rows;
 }
 
-Datum missing_value(const SystemRelation& relation, TypeId type) {
-  if (relation.schema == kInformationSchema) return {};
-  if (type == TypeId::char1) return Datum::of_text("");
-  switch (Type{type}.type_class()) {
-    case TypeClass::boolean:
-      return Datum::of_boolean(false);
-    case TypeClass::integer:
-      return Datum::of_integer(0);
-    case TypeClass::real:
-      return Datum::of_real(0);
-    case TypeClass::oid: {
-      Datum none = Datum::of_integer(0);
-      if (type != TypeId::oid) none.text = "-";
-      return none;
-    }
-    default:
-      return {};
-  }
-}
-
 }  // namespace
-
-CatalogRowWriter::Row CatalogRowWriter::add() {
-  std::vector<Datum>& values = rows_.emplace_back();
-  for (const SystemRelation::Column& column : relation_.columns)
-    values.push_back(missing_value(relation_, column.type.id));
-  if (relation_.has_tableoid()) values.push_back(Datum::of_integer(relation_.oid));
-  return {*this, values};
-}
-
-CatalogRowWriter::Row& CatalogRowWriter::Row::set(std::string_view column, const Datum& value) {
-  const std::vector<SystemRelation::Column>& columns = writer_.relation_.columns;
-  while (next_ < columns.size() && columns[next_].name != column) ++next_;
-  NAMDB_CHECK(next_ < columns.size());
-  values_[next_++] = value;
-  return *this;
-}
 
 VirtualRows catalog_rows(const SystemRelation& relation, const VirtualTableInput& input) {
   CatalogRowWriter rows(relation, *input.arena);
   CatalogRowMaker add_rows = find_table(relation);
+  if (add_rows == nullptr) add_rows = find_routine_rows(relation);
   if (add_rows == nullptr) add_rows = find_catalog_view(relation);
   if (add_rows != nullptr) add_rows(rows, input);
   return rows.take();

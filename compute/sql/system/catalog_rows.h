@@ -1,12 +1,8 @@
 // The rows of the relations of pg_catalog and information_schema.
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "compute/sql/catalog/catalog.h"
+#include "compute/sql/system/catalog_row_writer.h"
 #include "compute/sql/system/virtual_table.h"
 
 namespace namdb::sql {
@@ -14,42 +10,10 @@ namespace namdb::sql {
 // The rows of a relation, which has none unless namdb has something to say there.
 VirtualRows catalog_rows(const SystemRelation& relation, const VirtualTableInput& input);
 
-// Makes rows of a relation, whose columns are named. Those that are not named have what PostgreSQL has where
-// there is nothing to say: 0, false, an empty "char", and NULL.
-class CatalogRowWriter {
- public:
-  CatalogRowWriter(const SystemRelation& relation, Arena& arena) : relation_(relation), arena_(arena) {}
-
-  class Row {
-   public:
-    Row(CatalogRowWriter& writer, std::vector<Datum>& values) : writer_(writer), values_(values) {}
-    Row& number(std::string_view column, std::int64_t value) { return set(column, Datum::of_integer(value)); }
-    Row& flag(std::string_view column, bool value) { return set(column, Datum::of_boolean(value)); }
-    Row& text(std::string_view column, std::string_view value) {
-      return set(column, Datum::of_text(writer_.arena_.copy(value)));
-    }
-    // Of an array, or NULL.
-    Row& set(std::string_view column, const Datum& value);
-
-   private:
-    CatalogRowWriter& writer_;
-    std::vector<Datum>& values_;
-    std::size_t next_ = 0;  // columns are named in their order
-  };
-
-  // Valid until the next one.
-  Row add();
-  Arena& arena() { return arena_; }
-  VirtualRows take() { return std::move(rows_); }
-
- private:
-  const SystemRelation& relation_;
-  Arena& arena_;
-  VirtualRows rows_;
-};
-
 // Adds the rows of one relation.
 using CatalogRowMaker = void (*)(CatalogRowWriter& rows, const VirtualTableInput& input);
+// Of pg_proc and its like; null: it is none of them.
+CatalogRowMaker find_routine_rows(const SystemRelation& relation);
 // Of a view of pg_catalog, or of a relation of information_schema; null: it has no rows.
 CatalogRowMaker find_catalog_view(const SystemRelation& relation);
 

@@ -1,15 +1,18 @@
 // The rows of pg_catalog's views and of information_schema.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <string>
 
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/session_objects.h"
+#include "compute/sql/system/catalog_roles.h"
 #include "compute/sql/system/catalog_rows.h"
 #include "compute/sql/system/setting_definition.h"
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/interval.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -26,46 +29,14 @@ bool is_public(const CatalogRelation& relation) {
   return relation.schema == kPublicSchemaOid;
 }
 
-// Roles are not kept: any name may connect. So there is the session's user.
-Row add_role(CatalogRowWriter& rows, const VirtualTableInput& input, bool oid_is_first) {
-  Row row = rows.add();
-  if (oid_is_first) row.number("oid", kOwnerOid);
-  row.text("rolname", input.facts->user)
-      .flag("rolsuper", true)
-      .flag("rolinherit", true)
-      .flag("rolcreaterole", true)
-      .flag("rolcreatedb", true)
-      .flag("rolcanlogin", true)
-      .number("rolconnlimit", -1);
-  return row;
-}
-
-constexpr std::string_view kHiddenPassword = "********";
-
-void add_stored_role(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  add_role(rows, input, true);
-}
-
-void add_shown_role(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  add_role(rows, input, false).text("rolpassword", kHiddenPassword).number("oid", kOwnerOid);
-}
-
-void add_user(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  rows.add()
-      .text("usename", input.facts->user)
-      .number("usesysid", kOwnerOid)
-      .flag("usecreatedb", true)
-      .flag("usesuper", true)
-      .text("passwd", kHiddenPassword);
-}
-
 void add_table_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  const RoleTexts roles(input, rows.arena());
   for (const CatalogRelation& relation : input.catalog->relations()) {
     if (relation.kind != 'r') continue;
     rows.add()
         .text("schemaname", schema_name(relation.schema))
         .text("tablename", relation.name)
-        .text("tableowner", input.facts->user)
+        .text("tableowner", roles.owner_name(relation))
         .flag("hasindexes", relation.is_table());
   }
 }
@@ -82,6 +53,7 @@ void add_index_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
 }
 
 void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  const RoleTexts roles(input, rows.arena());
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     if (sequence.kind != 'S') continue;
     const layout::Column& column = sequence.table->schema.columns()[sequence.column];
@@ -91,7 +63,7 @@ void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) 
     rows.add()
         .text("schemaname", schema_name(sequence.schema))
         .text("sequencename", sequence.name)
-        .text("sequenceowner", input.facts->user)
+        .text("sequenceowner", roles.owner_name(sequence))
         .set("data_type", shown_type)
         .number("start_value", 1)
         .number("min_value", 1)
@@ -154,7 +126,7 @@ void add_information_tables(CatalogRowWriter& rows, const VirtualTableInput& inp
         .text("table_schema", schema_name(relation.schema))
         .text("table_name", relation.name)
         .text("table_type", is_table ? "BASE TABLE" : "VIEW")
-        .text("is_insertable_into", yes_or_no(is_public(relation)))
+        .text("is_insertable_into", yes_or_no(is_public(relation) && is_table))
         .text("is_typed", "NO");
   }
 }
@@ -188,6 +160,16 @@ Datum number_or_null(std::optional<std::int64_t> value) {
   return value ? Datum::of_integer(*value) : Datum();
 }
 
+void add_interval_facts(Row& row, const Type& type) {
+  const std::string fields = interval_fields(type.modifier);
+  const std::size_t digits = fields.find('(');
+  row.number("datetime_precision", digits == std::string::npos ? 6 : fields[digits + 1] - '0');
+  std::string name = fields.substr(0, digits);
+  if (name.empty()) return;
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  row.text("interval_type", name.substr(1));
+}
+
 void add_information_column(Row row, const VirtualTableInput& input, const CatalogRelation& relation,
                             std::int64_t position, const layout::Column& column) {
   const Type type = column_type(column);
@@ -199,7 +181,8 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
       .text("column_name", column.name)
       .number("ordinal_position", position);
   if (column.default_text && !is_identity) row.text("column_default", default_text(column));
-  row.text("is_nullable", yes_or_no(!column.not_null)).text("data_type", type_name(type.id));
+  row.text("is_nullable", yes_or_no(!column.not_null))
+      .text("data_type", type.is_array() ? "ARRAY" : type_name(type.id));
   if (type.is_string()) {
     constexpr std::int64_t kLongest_bytes = std::int64_t{1} << 30;
     const auto length = type.length_characters();
@@ -208,10 +191,12 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
   }
   const NumberFacts number = number_facts(type);
   row.set("numeric_precision", number_or_null(number.precision));
-  row.set("numeric_precision_radix", number.precision ? Datum::of_integer(number.radix) : Datum());
+  row.set("numeric_precision_radix",
+          number.precision || type.id == TypeId::numeric ? Datum::of_integer(number.radix) : Datum());
   row.set("numeric_scale", number_or_null(number.scale));
   if (type.type_class() == TypeClass::time || type.type_class() == TypeClass::time_of_day)
     row.number("datetime_precision", type.id == TypeId::date ? 0 : 6);
+  if (type.id == TypeId::interval) add_interval_facts(row, type);
   row.text("udt_catalog", input.facts->database)
       .text("udt_schema", kCatalogSchema)
       .text("udt_name", internal_type_name(type.id))
@@ -228,8 +213,81 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
   row.text("identity_cycle", "NO").text("is_generated", "NEVER").text("is_updatable", "YES");
 }
 
+// A view's column as one of a table. Types that no column of a table has are shown by their names only.
+void add_view_columns(CatalogRowWriter& rows, const VirtualTableInput& input,
+                      const CatalogRelation& relation) {
+  std::int64_t position = 0;
+  for (const View::Column& column : relation.view->columns) {
+    ++position;
+    rows.add()
+        .text("table_catalog", input.facts->database)
+        .text("table_schema", schema_name(relation.schema))
+        .text("table_name", relation.name)
+        .text("column_name", column.name)
+        .number("ordinal_position", position)
+        .text("is_nullable", "YES")
+        .text("data_type", type_name(column.type.id))
+        .text("udt_catalog", input.facts->database)
+        .text("udt_schema", kCatalogSchema)
+        .text("udt_name", internal_type_name(column.type.id))
+        .text("dtd_identifier", std::to_string(position))
+        .text("is_self_referencing", "NO")
+        .text("is_identity", "NO")
+        .text("identity_cycle", "NO")
+        .text("is_generated", "NEVER")
+        .text("is_updatable", "NO");
+  }
+}
+
+void add_view_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  const RoleTexts roles(input, rows.arena());
+  for (const CatalogRelation& relation : input.catalog->relations()) {
+    if (relation.view == nullptr) continue;
+    rows.add()
+        .text("schemaname", schema_name(relation.schema))
+        .text("viewname", relation.name)
+        .text("viewowner", roles.owner_name(relation))
+        .text("definition", view_text(relation));
+  }
+}
+
+void add_information_views(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
+    if (relation.view == nullptr) continue;
+    rows.add()
+        .text("table_catalog", input.facts->database)
+        .text("table_schema", schema_name(relation.schema))
+        .text("table_name", relation.name)
+        .text("view_definition", view_text(relation))
+        .text("check_option", "NONE")
+        .text("is_updatable", "NO")
+        .text("is_insertable_into", "NO")
+        .text("is_trigger_updatable", "NO")
+        .text("is_trigger_deletable", "NO")
+        .text("is_trigger_insertable_into", "NO");
+  }
+}
+
+void add_referential_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& constraint : input.catalog->relations()) {
+    if (!constraint.is_foreign_key()) continue;
+    const storage::ForeignKey& key = *constraint.foreign_key;
+    rows.add()
+        .text("constraint_catalog", input.facts->database)
+        .text("constraint_schema", schema_name(constraint.schema))
+        .text("constraint_name", constraint.name)
+        .text("unique_constraint_catalog", input.facts->database)
+        .text("unique_constraint_schema", schema_name(constraint.schema))
+        .text("unique_constraint_name", Catalog::referenced_key(constraint).name)
+        .text("match_option", key.match_full ? "FULL" : "NONE")
+        .text("update_rule", action_text(key.on_update))
+        .text("delete_rule", action_text(key.on_delete));
+  }
+}
+
 void add_information_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& relation : input.catalog->relations()) {
+    if (relation.view != nullptr) add_view_columns(rows, input, relation);
     if (!relation.is_table()) continue;
     std::int64_t position = 0;
     for (const layout::Column& column : shown_columns(relation.table->schema))
@@ -247,7 +305,8 @@ void add_information_constraints(CatalogRowWriter& rows, const VirtualTableInput
         .text("table_catalog", input.facts->database)
         .text("table_schema", schema_name(index.schema))
         .text("table_name", index.table->name)
-        .text("constraint_type", index.is_check()         ? "CHECK"
+        .text("constraint_type", index.is_foreign_key()   ? "FOREIGN KEY"
+                                 : index.is_check()       ? "CHECK"
                                  : index.is_primary_key() ? "PRIMARY KEY"
                                                           : "UNIQUE")
         .text("is_deferrable", "NO")
@@ -256,10 +315,44 @@ void add_information_constraints(CatalogRowWriter& rows, const VirtualTableInput
   }
 }
 
+// Where a column is in the unique key that a foreign key references, from 1.
+std::int64_t position_in_key(const CatalogRelation& foreign_key, std::uint32_t column) {
+  const std::vector<std::uint32_t> key = Catalog::referenced_key(foreign_key).columns;
+  return std::ranges::find(key, column) - key.begin() + 1;
+}
+
+// With positions: the foreign key's own columns. Without: those that it references.
+template <bool kWithPositions>
+void add_foreign_key_columns(CatalogRowWriter& rows, const VirtualTableInput& input,
+                             const CatalogRelation& constraint) {
+  const std::vector<std::uint32_t> own = Catalog::foreign_key_columns(constraint, false);
+  const std::vector<std::uint32_t> referenced = Catalog::foreign_key_columns(constraint, true);
+  for (std::size_t i = 0; i < own.size() && i < referenced.size(); ++i) {
+    const storage::Table& table = kWithPositions ? *constraint.table : *constraint.referenced;
+    const std::string& column = table.schema.columns()[kWithPositions ? own[i] : referenced[i]].name;
+    Row row = rows.add();
+    const auto add_table = [&] {
+      row.text("table_catalog", input.facts->database)
+          .text("table_schema", schema_name(constraint.schema))
+          .text("table_name", table.name)
+          .text("column_name", column);
+    };
+    if (!kWithPositions) add_table();
+    row.text("constraint_catalog", input.facts->database)
+        .text("constraint_schema", schema_name(constraint.schema))
+        .text("constraint_name", constraint.name);
+    if (!kWithPositions) continue;
+    add_table();
+    row.number("ordinal_position", static_cast<std::int64_t>(i + 1))
+        .number("position_in_unique_constraint", position_in_key(constraint, referenced[i]));
+  }
+}
+
 template <bool kWithPositions>
 void add_constraint_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& index : input.catalog->relations()) {
-    if (!index.is_constraint() || index.is_check()) continue;
+    if (index.is_foreign_key()) add_foreign_key_columns<kWithPositions>(rows, input, index);
+    if (!index.is_constraint() || !index.is_relation()) continue;
     std::int64_t position = 0;
     for (const layout::IndexColumn& part : Catalog::columns_of(index)) {
       const std::string& column = index.table->schema.columns()[part.column].name;
@@ -285,11 +378,12 @@ void add_constraint_columns(CatalogRowWriter& rows, const VirtualTableInput& inp
 }
 
 void add_information_schemas(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  const RoleTexts roles(input, rows.arena());
   for (const Oid schema : kSchemaOids)
     rows.add()
         .text("catalog_name", input.facts->database)
         .text("schema_name", schema_name(schema))
-        .text("schema_owner", input.facts->user);
+        .text("schema_owner", roles.system_owner_name());
 }
 
 void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& input) {
@@ -316,36 +410,43 @@ void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& 
   }
 }
 
-struct View {
+struct ViewRows {
   std::string_view schema;
   std::string_view name;
   CatalogRowMaker add_rows;
 };
 
 constexpr std::array kViews = {
-    View{kCatalogSchema, "pg_authid", add_stored_role},
-    View{kCatalogSchema, "pg_roles", add_shown_role},
-    View{kCatalogSchema, "pg_user", add_user},
-    View{kCatalogSchema, "pg_shadow", add_user},
-    View{kCatalogSchema, "pg_tables", add_table_names},
-    View{kCatalogSchema, "pg_indexes", add_index_names},
-    View{kCatalogSchema, "pg_sequences", add_sequence_names},
-    View{kCatalogSchema, "pg_settings", add_settings},
-    View{kCatalogSchema, "pg_prepared_statements", add_prepared},
-    View{kCatalogSchema, "pg_cursors", add_cursors},
-    View{kInformationSchema, "tables", add_information_tables},
-    View{kInformationSchema, "columns", add_information_columns},
-    View{kInformationSchema, "table_constraints", add_information_constraints},
-    View{kInformationSchema, "key_column_usage", add_constraint_columns<true>},
-    View{kInformationSchema, "constraint_column_usage", add_constraint_columns<false>},
-    View{kInformationSchema, "schemata", add_information_schemas},
-    View{kInformationSchema, "sequences", add_information_sequences},
+    ViewRows{kCatalogSchema, "pg_roles", add_shown_roles},
+    ViewRows{kCatalogSchema, "pg_user", add_users},
+    ViewRows{kCatalogSchema, "pg_shadow", add_shadows},
+    ViewRows{kCatalogSchema, "pg_group", add_groups},
+    ViewRows{kInformationSchema, "table_privileges", add_table_privileges},
+    ViewRows{kInformationSchema, "role_table_grants", add_role_table_grants},
+    ViewRows{kInformationSchema, "enabled_roles", add_enabled_roles},
+    ViewRows{kInformationSchema, "applicable_roles", add_applicable_roles},
+    ViewRows{kCatalogSchema, "pg_tables", add_table_names},
+    ViewRows{kCatalogSchema, "pg_views", add_view_names},
+    ViewRows{kInformationSchema, "views", add_information_views},
+    ViewRows{kInformationSchema, "referential_constraints", add_referential_constraints},
+    ViewRows{kCatalogSchema, "pg_indexes", add_index_names},
+    ViewRows{kCatalogSchema, "pg_sequences", add_sequence_names},
+    ViewRows{kCatalogSchema, "pg_settings", add_settings},
+    ViewRows{kCatalogSchema, "pg_prepared_statements", add_prepared},
+    ViewRows{kCatalogSchema, "pg_cursors", add_cursors},
+    ViewRows{kInformationSchema, "tables", add_information_tables},
+    ViewRows{kInformationSchema, "columns", add_information_columns},
+    ViewRows{kInformationSchema, "table_constraints", add_information_constraints},
+    ViewRows{kInformationSchema, "key_column_usage", add_constraint_columns<true>},
+    ViewRows{kInformationSchema, "constraint_column_usage", add_constraint_columns<false>},
+    ViewRows{kInformationSchema, "schemata", add_information_schemas},
+    ViewRows{kInformationSchema, "sequences", add_information_sequences},
 };
 
 }  // namespace
 
 CatalogRowMaker find_catalog_view(const SystemRelation& relation) {
-  const auto found = std::ranges::find_if(kViews, [&relation](const View& view) {
+  const auto found = std::ranges::find_if(kViews, [&relation](const ViewRows& view) {
     return view.schema == relation.schema && view.name == relation.name;
   });
   return found == kViews.end() ? nullptr : found->add_rows;

@@ -50,7 +50,10 @@ constexpr std::array kDefinitions = {
                       "When a commit is answered: flushed, once it is on disk; memory, once it is logged in "
                       "memory.",
                       kDurabilities},
+    SettingDefinition{"password_encryption", "scram-sha-256", SettingKind::choice, SettingReport::never,
+                      "Passwords are kept as SCRAM-SHA-256 verifiers.", " scram-sha-256 "},
     SettingDefinition{"plan_cache_mode", "auto", SettingKind::text},
+    SettingDefinition{"role", "none", SettingKind::fixed, SettingReport::never, "Role of SET ROLE."},
     SettingDefinition{"row_security", "on", SettingKind::boolean},
     SettingDefinition{"search_path", "\"$user\", public", SettingKind::text, SettingReport::never,
                       "The one schema is public."},

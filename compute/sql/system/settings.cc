@@ -108,9 +108,18 @@ Status Settings::reset(std::string_view name) {
   return {};
 }
 
+void Settings::set_identity(std::string_view name, std::string_view value, Scope scope) {
+  remember();
+  if (scope == Scope::transaction && !in_block_) return;
+  assign(std::string(name), std::string(value), scope);
+}
+
 void Settings::reset_all() {
   remember();
-  values_ = defaults_;
+  // As in PostgreSQL the session stays who it is.
+  std::map<std::string, std::string, std::less<>> reset = defaults_;
+  for (const char* const identity : {"role", "session_authorization"}) reset[identity] = values_[identity];
+  values_ = std::move(reset);
   apply();
 }
 

@@ -40,6 +40,9 @@ class Settings {
   };
   std::vector<Row> all() const;
 
+  // The session's role or session_authorization, which the caller has checked.
+  void set_identity(std::string_view name, std::string_view value, Scope scope);
+
   // Sets a value that clients cannot change.
   void initialize(std::string_view name, std::string_view value);
   // The name in PostgreSQL's spelling.

@@ -44,6 +44,7 @@ Task<Result<VirtualRows>> procedures_rows(VirtualTableInput input) {
   if (!routines.ok()) co_return routines.status();
   VirtualRows rows;
   for (const storage::RoutineRef& routine : *routines) {
+    if (storage::is_view(*routine)) continue;
     rows.push_back({Datum::of_text("public"), text_of(*input.arena, routine->name),
                     text_of(*input.arena, routine->definition)});
   }
@@ -115,7 +116,16 @@ Datum time_of(const std::optional<std::int64_t>& time_us) {
   return time_us ? Datum::of_integer(*time_us) : Datum();
 }
 
-// Superusers, and users of the same name, may see what a session does.
+// Superusers, and users of the same name, may see what a session does; while there are roles, those who have
+// the role of its user.
+bool may_see(const SessionFacts& facts, const SessionActivity& session) {
+  const storage::Roles* const roles = facts.roles.get();
+  if (roles == nullptr || roles->empty())
+    return facts.user == session.user || facts.sessions->may_look_into(facts.user, session);
+  const storage::Role* const role = roles->find(session.user);
+  return facts.is_superuser() || (role != nullptr && roles->inherits(facts.role, role->id));
+}
+
 Task<Result<VirtualRows>> activity_rows(VirtualTableInput input) {
   VirtualRows rows;
   const SessionDirectory* const sessions = input.facts->sessions;
@@ -127,7 +137,7 @@ Task<Result<VirtualRows>> activity_rows(VirtualTableInput input) {
     row.resize(15);
     row[13] = Datum::of_text("<insufficient privilege>");
     row[14] = Datum::of_text("client backend");
-    if (input.facts->user == session.user || sessions->may_look_into(input.facts->user, session)) {
+    if (may_see(*input.facts, session)) {
       if (!session.client_address.empty()) row[4] = text_of(arena, session.client_address);
       if (session.client_port) row[5] = Datum::of_integer(*session.client_port);
       row[6] = Datum::of_integer(session.began_us);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -45,6 +46,8 @@ class FakeEngine : public txn::Engine {
   storage::TableRef cached_table(std::string_view name) override;
   std::uint64_t catalog_version() const override { return catalog_version_; }
   reactor::Task<Result<std::vector<storage::TableRef>>> tables() override;
+  std::vector<storage::TableRef> cached_tables() const override;
+  bool has_foreign_keys() const override { return true; }
   reactor::Task<Status> create_table(txn::TableDefinition definition) override;
   reactor::Task<Status> drop_table(std::string name) override;
   reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
@@ -57,6 +60,9 @@ class FakeEngine : public txn::Engine {
   reactor::Task<Result<std::vector<storage::RoutineRef>>> routines() override;
   reactor::Task<Status> create_routine(txn::RoutineDefinition definition) override;
   reactor::Task<Status> drop_routine(std::string name, std::uint64_t version) override;
+  storage::RolesRef cached_roles() const override { return roles_; }
+  reactor::Task<Result<storage::RolesRef>> roles() override { co_return roles_; }
+  reactor::Task<Status> change_roles(txn::RoleChange change) override;
   reactor::Task<void> backoff(std::uint32_t attempt) override;
   const txn::RetryOptions& retry_options() const override { return retry_; }
   reactor::Task<Result<std::uint32_t>> commit_slot() override { co_return slot_; }
@@ -91,8 +97,14 @@ class FakeEngine : public txn::Engine {
   Status fill_table(const txn::TableReplacement& replacement,
                     const std::vector<std::vector<std::byte>>& rows);
   Status add_index(const txn::IndexDefinition& definition, Constraint constraint);
+  // An object without an owner has no rights.
+  void own(storage::SecuredObject object, std::uint32_t owner);
+  void disown(const storage::SecuredObject& object);
+  void set_roles(std::vector<storage::Role> roles, std::vector<storage::ObjectRights> rights);
   const Version* visible(std::uint32_t table, const std::vector<std::byte>& key,
                          std::uint64_t snapshot) const;
+  // Of the foreign keys that reference that table.
+  void change_references(std::uint32_t table, const std::function<void(storage::ForeignKey&)>& change);
 
   reactor::Executor& executor_;
   txn::RetryOptions retry_;
@@ -100,6 +112,7 @@ class FakeEngine : public txn::Engine {
   std::vector<storage::TableRef> former_tables_;  // whose schemas indexes borrow
   std::map<std::uint32_t, Rows> data_;
   std::map<std::string, storage::RoutineRef, std::less<>> routines_;
+  storage::RolesRef roles_ = std::make_shared<const storage::Roles>();
   std::uint32_t next_table_ = 1;
   std::uint32_t slot_ = 20;
   std::uint64_t clock_ = 1;

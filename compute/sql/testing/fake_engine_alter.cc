@@ -1,5 +1,6 @@
 // Changes of tables in the fake engine.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "compute/api/table_change.h"
@@ -26,6 +27,7 @@ Task<Status> FakeEngine::alter_table(txn::TableAlteration alteration) {
   table->name = alteration.name;
   table->schema = std::move(*schema);
   table->checks = std::move(alteration.checks);
+  table->foreign_keys = std::move(alteration.foreign_keys);
   for (storage::IndexRef& index : table->indexes) {
     const auto renamed = alteration.index_names.find(index->id);
     if (renamed == alteration.index_names.end()) continue;
@@ -34,8 +36,15 @@ Task<Status> FakeEngine::alter_table(txn::TableAlteration alteration) {
     index = std::move(copy);
   }
   former_tables_.push_back(found->second);
+  const TableRef before = found->second;
   tables_.erase(found);
-  tables_.emplace(table->name, std::move(table));
+  tables_.emplace(table->name, table);
+  change_references(table->id, [&](storage::ForeignKey& key) {
+    for (std::string& column : key.referenced) {
+      const std::optional<std::uint32_t> position = before->schema.find(column);
+      if (position) column = table->schema.columns()[*position].name;
+    }
+  });
   ++catalog_version_;
   co_return Status();
 }
@@ -62,7 +71,27 @@ Task<Status> FakeEngine::replace_table(txn::TableReplacement replacement) {
     co_return status;
   }
   data_.erase(old->id);
+  std::vector<storage::ObjectRights> rights = roles_->rights();
+  for (storage::ObjectRights& each : rights) {
+    if (each.object.table == old->id) each.object.table = tables_.find(name)->second->id;
+  }
+  set_roles(roles_->all(), std::move(rights));
+  const std::uint32_t id = tables_.find(name)->second->id;
+  change_references(old->id, [id](storage::ForeignKey& key) { key.references = id; });
   co_return Status();
+}
+
+void FakeEngine::change_references(std::uint32_t table,
+                                   const std::function<void(storage::ForeignKey&)>& change) {
+  for (auto& [name, other] : tables_) {
+    if (std::ranges::count(other->foreign_keys, table, &storage::ForeignKey::references) == 0) continue;
+    auto changed = std::make_shared<storage::Table>(*other);
+    for (storage::ForeignKey& key : changed->foreign_keys) {
+      if (key.references == table) change(key);
+    }
+    former_tables_.push_back(other);
+    other = std::move(changed);
+  }
 }
 
 Status FakeEngine::fill_table(const txn::TableReplacement& replacement,

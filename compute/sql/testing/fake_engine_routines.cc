@@ -28,6 +28,11 @@ Task<Status> FakeEngine::create_routine(txn::RoutineDefinition definition) {
   if (replaced == nullptr && definition.replaces_version != 0)
     co_return Status(ErrorCode::undefined_function,
                      "procedure \"" + definition.name + "\" was dropped meanwhile");
+  const storage::SecuredObject secured = storage::secured_routine(definition.name);
+  if (replaced == nullptr && secured.kind == storage::ObjectKind::routine &&
+      roles_->rights_of(secured) != nullptr)
+    co_return Status(ErrorCode::duplicate_function,
+                     "procedure \"" + definition.name + "\" has privileges of its own, as one of a library");
   if (replaced != nullptr && definition.replaces_version == 0)
     co_return Status(ErrorCode::duplicate_function,
                      "function \"" + definition.name + "\" already exists with same argument types");
@@ -40,6 +45,7 @@ Task<Status> FakeEngine::create_routine(txn::RoutineDefinition definition) {
   routine.definition = std::move(definition.text);
   routine.version = ++catalog_version_;
   routines_[definition.name] = std::make_shared<const storage::Routine>(std::move(routine));
+  if (replaced == nullptr) own(secured, definition.owner);
   co_return Status();
 }
 
@@ -50,6 +56,7 @@ Task<Status> FakeEngine::drop_routine(std::string name, std::uint64_t version) {
   if (found->second->version != version)
     co_return Status(ErrorCode::undefined_function, "procedure \"" + name + "\" was replaced meanwhile");
   routines_.erase(found);
+  disown(storage::secured_routine(name));
   ++catalog_version_;
   co_return Status();
 }

@@ -1,5 +1,9 @@
 // Arrays of one dimension as datums: their elements lie in Datum::text, so that an array is copied and kept
-// like a string. The bytes are those of this process only; value_format.h has the forms of the wire.
+// like a string. value_format.h has the forms of the wire. Rows of tables hold the same bytes:
+//   strings, bytes, JSON   the length + 1 to the base 128 (low digits first, 128 added to all but the last),
+//                          and the bytes; a length of 0 is NULL
+//   other types            a byte: 0 = NULL, 1 = a value follows, little-endian in the type's width; numeric
+//                          is 16 bytes and a byte of its scale, interval months, days and microseconds
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "compute/sql/value/cast.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -7,6 +8,7 @@
 #include "compute/sql/value/calendar.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/interval.h"
+#include "compute/sql/value/json_text.h"
 #include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
 
@@ -59,9 +61,9 @@ Status apply_numeric_modifier(const Decimal& value, const Type& to, Datum& out) 
     out = Datum::of_decimal(value);
     return {};
   }
-  const Result<std::int64_t> scaled = to_scaled_integer(value, *precision, *to.numeric_scale());
-  if (!scaled.ok()) return scaled.status();
-  out = Datum::of_decimal({*scaled, *to.numeric_scale()});
+  const Result<Decimal> rounded = to_precision(value, *precision, *to.numeric_scale());
+  if (!rounded.ok()) return rounded.status();
+  out = Datum::of_decimal(*rounded);
   return {};
 }
 
@@ -158,6 +160,11 @@ bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
   if (from_id == to_id || from_id == TypeId::unknown) return true;
   const TypeClass from = Type{from_id}.type_class();
   const TypeClass to = Type{to_id}.type_class();
+  if (from_id == TypeId::jsonb) {
+    if (to == TypeClass::string) return coercion != Coercion::implicit;
+    return coercion == Coercion::explicit_cast && (is_number(to) || to == TypeClass::boolean);
+  }
+  if (from_id == TypeId::json && to_id == TypeId::jsonb) return coercion != Coercion::implicit;
   if (from == TypeClass::array && to == TypeClass::array)
     return can_cast(element_type(from_id), element_type(to_id), coercion);
   if (to == TypeClass::oid) {
@@ -184,6 +191,30 @@ bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
 
 namespace {
 
+std::string_view kind_of(JsonKind kind) {
+  constexpr std::array<std::string_view, 6> kNames = {"null",    "string", "numeric",
+                                                      "boolean", "array",  "object"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+// A number or a boolean of jsonb.
+Status cast_jsonb(const Datum& in, const Type& to, Datum& out) {
+  const JsonValue value = json_value(in.text);
+  const bool to_boolean = to.id == TypeId::boolean;
+  if (value.kind != (to_boolean ? JsonKind::boolean : JsonKind::number)) {
+    return Status(ErrorCode::invalid_parameter_value, "cannot cast jsonb " +
+                                                          std::string(kind_of(value.kind)) + " to type " +
+                                                          std::string(type_name(to.id)));
+  }
+  if (to_boolean) {
+    out = Datum::of_boolean(value.text == "true");
+    return {};
+  }
+  const Result<Decimal> number = parse_decimal(value.text);
+  if (!number.ok()) return number.status();
+  return to_number(Datum::of_decimal(*number), TypeId::numeric, to, out);
+}
+
 Status cast_array(const Datum& in, TypeId from, const Type& to, bool explicit_cast, const TimeContext& time,
                   Arena& arena, Datum& out) {
   ArrayReader reader(from, in);
@@ -192,8 +223,8 @@ Status cast_array(const Datum& in, TypeId from, const Type& to, bool explicit_ca
   while (reader.next(element)) {
     if (!element.null) {
       const Datum value = element;
-      Status status =
-          cast_value(value, element_type(from), {element_type(to.id)}, explicit_cast, time, arena, element);
+      Status status = cast_value(value, element_type(from), {element_type(to.id), to.modifier}, explicit_cast,
+                                 time, arena, element);
       if (!status.ok()) return status;
     }
     writer.add(element);
@@ -229,10 +260,14 @@ Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit
     }
     return to_string_type(arena.copy(text), TypeId::text, to, explicit_cast, arena, out);
   }
+  if (from == TypeClass::jsonb && to.id != TypeId::jsonb) return cast_jsonb(in, to, out);
   if (from == TypeClass::string || from == TypeClass::unknown) {
     Datum value;
     if (Status status = parse_text(in.text, to.id, time, arena, value); !status.ok()) return status;
     if (to.id == TypeId::numeric) return apply_numeric_modifier(value.decimal(), to, out);
+    if (to.id == TypeId::interval) value = Datum::of_interval(restricted(value.interval(), to.modifier));
+    if (to.is_array() && to.modifier != -1)
+      return cast_array(value, to.id, to, explicit_cast, time, arena, out);
     out = value;
     return {};
   }
@@ -262,7 +297,10 @@ Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit
   }
   // Boolean from integer; interval from time; the same type.
   out = in;
-  if (to.id == TypeId::interval && from_id == TypeId::time) out = Datum::of_interval({0, 0, in.integer});
+  if (to.id == TypeId::interval) {
+    const Interval interval = from_id == TypeId::time ? Interval{0, 0, in.integer} : in.interval();
+    out = Datum::of_interval(restricted(interval, to.modifier));
+  }
   if (to.id == TypeId::boolean) out = Datum::of_boolean(in.integer != 0);
   return {};
 }

@@ -32,6 +32,17 @@ struct Datum {
   };
   std::string_view text;  // strings and bytes; char(n) with its trailing blanks
 
+  // The value of a field of a record to which no row has been assigned; `record`: its name. As a parameter it
+  // is an error (is_unassigned()); otherwise it is a NULL.
+  static Datum unassigned(std::string_view record) {
+    Datum datum;
+    datum.scale = kUnassigned;
+    datum.text = record;
+    return datum;
+  }
+  bool is_unassigned() const { return null && scale == kUnassigned; }
+  static constexpr std::uint8_t kUnassigned = 0xff;  // no numeric's scale
+
   static Datum of_integer(std::int64_t value) {
     Datum datum;
     datum.null = false;
@@ -107,6 +118,7 @@ class Arena {
     return {place, count};
   }
   void reset() {
+    if (allocated_bytes_ == 0) return;
     allocated_bytes_ = 0;
     resource_.release();
   }

@@ -21,8 +21,8 @@ constexpr auto kPowers = [] {
 }();
 
 Status overflow() {
-  return Status(ErrorCode::numeric_out_of_range, "value overflows numeric format",
-                "calculations keep about 38 digits");
+  return Status(ErrorCode::numeric_out_of_range,
+                "a numeric value can have at most " + std::to_string(kMaxDecimalDigits) + " digits");
 }
 
 UInt128 magnitude(Int128 value) {
@@ -37,12 +37,23 @@ Int128 divide_rounded(Int128 value, Int128 divisor) {
   return quotient;
 }
 
+// value * 10^shift; false: it does not fit.
+bool shift_left(Int128& value, unsigned shift) {
+  if (value == 0 || shift == 0) return true;
+  return shift < kPowers.size() && !__builtin_mul_overflow(value, kPowers[shift], &value);
+}
+
 bool align(Decimal& left, Decimal& right) {
   Decimal& lower = left.scale < right.scale ? left : right;
   const unsigned scale = std::max(left.scale, right.scale);
-  if (__builtin_mul_overflow(lower.value, kPowers[scale - lower.scale], &lower.value)) return false;
+  if (!shift_left(lower.value, scale - lower.scale)) return false;
   lower.scale = scale;
   return true;
+}
+
+Result<Decimal> checked(const Decimal& number) {
+  if (Status status = check_digits(number); !status.ok()) return status;
+  return number;
 }
 
 // The position and the value of the first base-10000 digit, as PostgreSQL stores a numeric: its rule for the
@@ -99,7 +110,7 @@ Result<Decimal> add(const Decimal& left_in, const Decimal& right_in) {
   Decimal left = left_in;
   Decimal right = right_in;
   if (!align(left, right) || __builtin_add_overflow(left.value, right.value, &left.value)) return overflow();
-  return left;
+  return checked(left);
 }
 
 Result<Decimal> subtract(const Decimal& left, const Decimal& right) {
@@ -110,38 +121,73 @@ Result<Decimal> multiply(const Decimal& left, const Decimal& right) {
   Decimal product;
   if (__builtin_mul_overflow(left.value, right.value, &product.value)) return overflow();
   product.scale = left.scale + right.scale;
-  if (product.scale > kMaxDecimalScale) return rescale(product, kMaxDecimalScale);
-  return product;
+  return checked(product);
 }
+
+namespace {
+
+// The quotient of dividend * 10^shift, both positive, where the product does not fit: digit by digit.
+Result<Decimal> divide_long(UInt128 dividend, UInt128 divisor, unsigned shift, bool negative,
+                            unsigned scale) {
+  UInt128 quotient = dividend / divisor;
+  UInt128 rest = dividend % divisor;
+  for (unsigned i = 0; i < shift; ++i) {
+    if (quotient > static_cast<UInt128>(kPowers[kMaxDecimalDigits - 1])) return overflow();
+    unsigned digit = 0;
+    // Ten times the rest may not fit either.
+    UInt128 next = 0;
+    for (int k = 0; k < 10; ++k) {
+      next += rest;
+      if (next >= divisor) {
+        next -= divisor;
+        ++digit;
+      }
+    }
+    rest = next;
+    quotient = quotient * 10 + digit;
+  }
+  if (rest >= divisor - rest) ++quotient;
+  const auto value = static_cast<Int128>(quotient);
+  return checked({negative ? -value : value, scale});
+}
+
+}  // namespace
 
 Result<Decimal> divide(const Decimal& left, const Decimal& right) {
   if (right.value == 0) return Status(ErrorCode::division_by_zero, "division by zero");
   const unsigned scale = division_scale(left, right);
   // left / right at `scale` is (left.value * 10^(scale + right.scale - left.scale)) / right.value.
   const int shift = static_cast<int>(scale + right.scale) - static_cast<int>(left.scale);
-  if (scale > kMaxDecimalScale || shift >= static_cast<int>(kPowers.size())) {
-    if (left.value == 0) return Decimal{0, std::min(scale, kMaxDecimalScale)};
+  if (scale > kMaxDecimalScale) {
+    if (left.value == 0) return Decimal{0, kMaxDecimalScale};
     return overflow();
   }
   Int128 dividend = left.value;
   Int128 divisor = right.value;
   if (shift >= 0) {
-    if (__builtin_mul_overflow(dividend, kPowers[static_cast<unsigned>(shift)], &dividend)) return overflow();
-  } else if (__builtin_mul_overflow(divisor, kPowers[static_cast<unsigned>(-shift)], &divisor)) {
-    return overflow();
+    if (!shift_left(dividend, static_cast<unsigned>(shift))) {
+      return divide_long(magnitude(left.value), magnitude(right.value), static_cast<unsigned>(shift),
+                         (left.value < 0) != (right.value < 0), scale);
+    }
+  } else if (!shift_left(divisor, static_cast<unsigned>(-shift))) {
+    return Decimal{0, scale};
   }
   if (divisor < 0) {
     dividend = -dividend;
     divisor = -divisor;
   }
-  return Decimal{divide_rounded(dividend, divisor), scale};
+  return checked({divide_rounded(dividend, divisor), scale});
 }
 
 Result<Decimal> remainder(const Decimal& left_in, const Decimal& right_in) {
   if (right_in.value == 0) return Status(ErrorCode::division_by_zero, "division by zero");
   Decimal left = left_in;
   Decimal right = right_in;
-  if (!align(left, right)) return overflow();
+  if (!align(left, right)) {
+    // The divisor has too few digits behind its point for so small a number: it is the greater one.
+    if (left_in.scale > right_in.scale) return left_in;
+    return overflow();
+  }
   return Decimal{left.value % right.value, left.scale};
 }
 
@@ -151,14 +197,24 @@ Result<Decimal> rescale(const Decimal& number, unsigned scale) {
   if (scale < number.scale) {
     const unsigned drop = number.scale - scale;
     result.value = drop >= kPowers.size() ? 0 : divide_rounded(number.value, kPowers[drop]);
-  } else if (scale > kMaxDecimalScale ||
-             __builtin_mul_overflow(number.value, kPowers[scale - number.scale], &result.value)) {
+  } else if (scale > kMaxDecimalScale || !shift_left(result.value, scale - number.scale)) {
     return overflow();
   }
-  return result;
+  return checked(result);
 }
 
-Result<std::int64_t> to_scaled_integer(const Decimal& number, unsigned precision, unsigned scale) {
+Decimal truncated(const Decimal& number, unsigned scale) {
+  const unsigned drop = number.scale - scale;
+  return {drop >= kPowers.size() ? 0 : number.value / kPowers[drop], scale};
+}
+
+Status check_digits(const Decimal& number) {
+  const bool fits = magnitude(number.value) < static_cast<UInt128>(kPowers[kMaxDecimalDigits]) &&
+                    number.scale <= kMaxDecimalScale;
+  return fits ? Status() : overflow();
+}
+
+Result<Decimal> to_precision(const Decimal& number, unsigned precision, unsigned scale) {
   const Result<Decimal> rounded = rescale(number, scale);
   if (!rounded.ok() || magnitude(rounded->value) >= static_cast<UInt128>(kPowers[precision])) {
     const std::string bound = precision == scale ? "1" : "10^" + std::to_string(precision - scale);
@@ -166,11 +222,19 @@ Result<std::int64_t> to_scaled_integer(const Decimal& number, unsigned precision
                   "A field with precision " + std::to_string(precision) + ", scale " + std::to_string(scale) +
                       " must round to an absolute value less than " + bound + ".");
   }
+  return rounded;
+}
+
+Result<std::int64_t> to_scaled_integer(const Decimal& number, unsigned precision, unsigned scale) {
+  const Result<Decimal> rounded = to_precision(number, precision, scale);
+  if (!rounded.ok()) return rounded.status();
   return static_cast<std::int64_t>(rounded->value);
 }
 
 Result<std::int64_t> to_integer(const Decimal& number) {
-  const Int128 whole = number.scale == 0 ? number.value : divide_rounded(number.value, kPowers[number.scale]);
+  const Int128 whole = number.scale == 0                ? number.value
+                       : number.scale >= kPowers.size() ? 0
+                                                        : divide_rounded(number.value, kPowers[number.scale]);
   if (whole < INT64_MIN || whole > INT64_MAX)
     return Status(ErrorCode::numeric_out_of_range, "bigint out of range");
   return static_cast<std::int64_t>(whole);
@@ -196,7 +260,7 @@ Result<Decimal> decimal_from_double(double number, int digits) {
 }
 
 void append(std::string& out, const Decimal& number) {
-  std::array<char, 48> buffer;
+  std::array<char, kMaxDecimalScale + 8> buffer;
   std::size_t begin = buffer.size();
   UInt128 rest = magnitude(number.value);
   unsigned digits = 0;
@@ -273,22 +337,11 @@ Result<Decimal> parse_decimal(std::string_view text) {
   if (at != end) return invalid();
   if (too_large) return overflow();
   if (scale < 0) {
-    if (value != 0 && (scale <= -static_cast<long>(kPowers.size()) ||
-                       __builtin_mul_overflow(value, kPowers[static_cast<std::size_t>(-scale)], &value))) {
-      return overflow();
-    }
+    if (!shift_left(value, static_cast<unsigned>(std::min(-scale, 1000L)))) return overflow();
     scale = 0;
   }
-  while (scale > static_cast<long>(kMaxDecimalScale)) {
-    if (value % 10 != 0) return overflow();
-    if (value == 0) {
-      scale = kMaxDecimalScale;
-      break;
-    }
-    value /= 10;
-    --scale;
-  }
-  return Decimal{negative ? -value : value, static_cast<unsigned>(scale)};
+  if (scale > static_cast<long>(kMaxDecimalScale)) return overflow();
+  return checked({negative ? -value : value, static_cast<unsigned>(scale)});
 }
 
 }  // namespace namdb::sql

@@ -1,6 +1,6 @@
 // Exact decimal numbers for numeric expressions: a 128-bit integer scaled by a power of ten. Rounding is half
-// away from zero, as PostgreSQL rounds numeric; the scales of results are PostgreSQL's. A result that does
-// not fit 128 bits (about 38 digits) is numeric_out_of_range. There is no NaN and no infinity.
+// away from zero, as PostgreSQL rounds numeric; the scales of results are PostgreSQL's. A result of more than
+// 38 digits is numeric_out_of_range. There is no NaN and no infinity.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,9 @@ namespace namdb::sql {
 
 using Int128 = __int128;
 
-inline constexpr unsigned kMaxDecimalScale = 37;
+inline constexpr unsigned kMaxDecimalDigits = 38;
+// Leading zeros behind the point are no digits.
+inline constexpr unsigned kMaxDecimalScale = 127;
 
 struct Decimal {
   Int128 value = 0;
@@ -32,8 +34,14 @@ Result<Decimal> remainder(const Decimal& left, const Decimal& right);
 
 // To that scale; rounds half away from zero when digits are dropped.
 Result<Decimal> rescale(const Decimal& number, unsigned scale);
-// To a column of precision and scale: rounds, then checks the range ("numeric field overflow").
+// Without the digits behind that scale, which is not above the number's.
+Decimal truncated(const Decimal& number, unsigned scale);
+// To a precision and a scale: rounds, then checks the range ("numeric field overflow").
+Result<Decimal> to_precision(const Decimal& number, unsigned precision, unsigned scale);
+// The same of at most 18 digits, as a column has them.
 Result<std::int64_t> to_scaled_integer(const Decimal& number, unsigned precision, unsigned scale);
+// numeric_out_of_range: it has too many digits.
+Status check_digits(const Decimal& number);
 // Rounded to a whole number; numeric_out_of_range when it does not fit.
 Result<std::int64_t> to_integer(const Decimal& number);
 double to_double(const Decimal& number);

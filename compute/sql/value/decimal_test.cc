@@ -68,6 +68,15 @@ TEST_CASE("quotients have PostgreSQL's scale", "[decimal]") {
   CHECK(divide(number("1"), number("0.0")).status().code() == ErrorCode::division_by_zero);
 }
 
+TEST_CASE("a quotient whose dividend does not fit is exact", "[decimal]") {
+  CHECK(shown(divide(number("-12345678901234567890.12"), number("3.000000000000000"))) ==
+        "-4115226300411522630.040000000000000");
+  CHECK(shown(divide(number("66666666666666666666666666"), number("-100000000000000000000000000.00"))) ==
+        "-0.66666666666666666667");
+  CHECK(divide(number("99999999999999999999999999999999999999"), number("7.0000000000")).status().code() ==
+        ErrorCode::numeric_out_of_range);
+}
+
 TEST_CASE("sums, products and comparisons agree with integers", "[decimal]") {
   Random random(11);
   for (int i = 0; i < 2000; ++i) {
@@ -98,12 +107,14 @@ TEST_CASE("sums, products and comparisons agree with integers", "[decimal]") {
 TEST_CASE("what 128 bits cannot hold is an error, never another number", "[decimal]") {
   const Decimal large = number("99999999999999999999999999999999999999");
   CHECK(add(large, large).status().code() == ErrorCode::numeric_out_of_range);
-  CHECK(add(large, number("1")).ok());
+  CHECK(subtract(large, number("1")).ok());
+  CHECK(add(large, number("1")).status().code() == ErrorCode::numeric_out_of_range);
   CHECK(multiply(large, number("10")).status().code() == ErrorCode::numeric_out_of_range);
   CHECK(rescale(large, 2).status().code() == ErrorCode::numeric_out_of_range);
   CHECK(compare(large, number("0.0000000001")) == 1);
   CHECK(compare(number("-99999999999999999999999999999999999999"), number("0.0000000001")) == -1);
   CHECK(compare(number("0.0000000001"), large) == -1);
+  CHECK(multiply(number("1e-70"), number("1e-70")).status().code() == ErrorCode::numeric_out_of_range);
 }
 
 }  // namespace namdb::sql

@@ -8,6 +8,7 @@
 #include "compute/sql/value/bytes.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/interval.h"
+#include "compute/sql/value/jsonb.h"
 
 namespace namdb::sql {
 
@@ -40,6 +41,9 @@ void append_equal_bytes(std::string& bytes, TypeId type, const Datum& value) {
       append_raw(bytes, scale);
       return;
     }
+    case TypeClass::jsonb:
+      append_equal_jsonb(bytes, value.text);
+      return;
     case TypeClass::interval:
       append_raw(bytes, comparable_us(value.interval()));
       return;

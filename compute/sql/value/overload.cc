@@ -11,7 +11,7 @@ namespace {
 using Parameters = std::span<const TypeId>;
 
 // PostgreSQL's type categories: all numbers are one.
-enum class Category : std::uint8_t { unknown, boolean, number, string, time, interval, bytes, array };
+enum class Category : std::uint8_t { unknown, boolean, number, string, time, interval, bytes, jsonb, array };
 
 Category category_of(TypeId id) {
   switch (Type{id}.type_class()) {
@@ -33,6 +33,8 @@ Category category_of(TypeId id) {
       return Category::interval;
     case TypeClass::bytes:
       return Category::bytes;
+    case TypeClass::jsonb:
+      return Category::jsonb;
     case TypeClass::array:
       return Category::array;
   }

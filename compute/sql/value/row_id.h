@@ -2,6 +2,7 @@
 // is the last column.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -17,6 +18,11 @@ inline bool is_row_id(const layout::Column& column) {
 
 inline bool has_row_id(const layout::Schema& schema) {
   return is_row_id(schema.columns().back());
+}
+
+// Its position, in a table that has it.
+inline std::uint32_t row_id_column(const layout::Schema& schema) {
+  return static_cast<std::uint32_t>(schema.columns().size() - 1);
 }
 
 // Those that clients see.

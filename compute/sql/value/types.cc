@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "compute/sql/value/interval.h"
+
 namespace namdb::sql {
 namespace {
 
@@ -43,6 +45,7 @@ constexpr std::array kTypes = {
     TypeRow{TypeId::interval, TypeClass::interval, 1186, 16, "interval", "interval"},
     TypeRow{TypeId::uuid, TypeClass::bytes, 2950, 16, "uuid", "uuid"},
     TypeRow{TypeId::bytea, TypeClass::bytes, 17, -1, "bytea", "bytea"},
+    TypeRow{TypeId::jsonb, TypeClass::jsonb, 3802, -1, "jsonb", "jsonb"},
     TypeRow{TypeId::name, TypeClass::string, 19, 64, "name", "name"},
     TypeRow{TypeId::char1, TypeClass::string, 18, 1, "\"char\"", "char"},
     TypeRow{TypeId::json, TypeClass::string, 114, -1, "json", "json"},
@@ -71,6 +74,7 @@ constexpr std::array kTypes = {
     array_row(TypeId::interval_array, 1187, "interval[]", "_interval", TypeId::interval),
     array_row(TypeId::uuid_array, 2951, "uuid[]", "_uuid", TypeId::uuid),
     array_row(TypeId::bytea_array, 1001, "bytea[]", "_bytea", TypeId::bytea),
+    array_row(TypeId::jsonb_array, 3807, "jsonb[]", "_jsonb", TypeId::jsonb),
     array_row(TypeId::json_array, 199, "json[]", "_json", TypeId::json),
     array_row(TypeId::name_array, 1003, "name[]", "_name", TypeId::name),
     array_row(TypeId::char1_array, 1002, "\"char\"[]", "_char", TypeId::char1),
@@ -116,6 +120,11 @@ Type numeric_type(unsigned precision, unsigned scale) {
   return {TypeId::numeric, static_cast<std::int32_t>(precision << 16 | scale) + 4};
 }
 
+Type interval_type(std::int64_t fields, std::optional<std::int64_t> digits) {
+  constexpr std::int64_t kAll = 0xffff;
+  return {TypeId::interval, static_cast<std::int32_t>(fields << 16 | digits.value_or(kAll))};
+}
+
 Type string_type(TypeId id, std::uint32_t length_characters) {
   return {id, static_cast<std::int32_t>(length_characters) + 4};
 }
@@ -156,6 +165,48 @@ Type column_type(layout::ColumnType type, unsigned precision, unsigned scale) {
       return {TypeId::bytea};
     case layout::ColumnType::json:
       return {TypeId::json};
+    case layout::ColumnType::interval:
+      return {TypeId::interval};
+    case layout::ColumnType::decimal:
+      return precision == 0 ? Type{TypeId::numeric} : numeric_type(precision, scale);
+    case layout::ColumnType::jsonb:
+      return {TypeId::jsonb};
+    case layout::ColumnType::boolean_array:
+      return {TypeId::boolean_array};
+    case layout::ColumnType::smallint_array:
+      return {TypeId::int2_array};
+    case layout::ColumnType::integer_array:
+      return {TypeId::int4_array};
+    case layout::ColumnType::bigint_array:
+      return {TypeId::int8_array};
+    case layout::ColumnType::real_array:
+      return {TypeId::float4_array};
+    case layout::ColumnType::double_precision_array:
+      return {TypeId::float8_array};
+    case layout::ColumnType::numeric_array:
+      return {TypeId::numeric_array};
+    case layout::ColumnType::text_array:
+      return {TypeId::text_array};
+    case layout::ColumnType::varchar_array:
+      return {TypeId::varchar_array};
+    case layout::ColumnType::timestamp_array:
+      return {TypeId::timestamp_array};
+    case layout::ColumnType::timestamp_with_time_zone_array:
+      return {TypeId::timestamptz_array};
+    case layout::ColumnType::date_array:
+      return {TypeId::date_array};
+    case layout::ColumnType::time_array:
+      return {TypeId::time_array};
+    case layout::ColumnType::interval_array:
+      return {TypeId::interval_array};
+    case layout::ColumnType::uuid_array:
+      return {TypeId::uuid_array};
+    case layout::ColumnType::bytea_array:
+      return {TypeId::bytea_array};
+    case layout::ColumnType::json_array:
+      return {TypeId::json_array};
+    case layout::ColumnType::jsonb_array:
+      return {TypeId::jsonb_array};
   }
   return {};
 }
@@ -164,6 +215,8 @@ Type column_type(const layout::Column& column) {
   Type type = column_type(column.type, column.precision, column.scale);
   if (type.id == TypeId::varchar || type.id == TypeId::bpchar)
     return string_type(type.id, column.length_bytes);
+  if (type.id == TypeId::interval && column.length_bytes != 0)
+    type.modifier = static_cast<std::int32_t>(column.length_bytes);
   return type;
 }
 
@@ -172,11 +225,14 @@ std::string_view type_name(TypeId id) {
 }
 
 std::string type_name(const Type& type) {
+  if (type.is_array() && type.modifier != -1)
+    return type_name(Type{element_type(type.id), type.modifier}) + "[]";
   std::string name(type_name(type.id));
   if (const auto length = type.length_characters()) name += "(" + std::to_string(*length) + ")";
   if (const auto precision = type.numeric_precision()) {
     name += "(" + std::to_string(*precision) + "," + std::to_string(*type.numeric_scale()) + ")";
   }
+  if (type.id == TypeId::interval) name += interval_fields(type.modifier);
   return name;
 }
 

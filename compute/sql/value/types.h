@@ -33,6 +33,7 @@ enum class TypeId : std::uint8_t {
   interval,
   uuid,
   bytea,
+  jsonb,
   // Types of the system catalogs: expressions have them, columns of tables do not.
   name,
   char1,  // "char": one byte
@@ -62,6 +63,7 @@ enum class TypeId : std::uint8_t {
   interval_array,
   uuid_array,
   bytea_array,
+  jsonb_array,
   json_array,
   name_array,
   char1_array,
@@ -82,6 +84,7 @@ enum class TypeClass : std::uint8_t {
   time_of_day,
   interval,
   bytes,
+  jsonb,
   oid,
   array,
 };
@@ -89,7 +92,7 @@ enum class TypeClass : std::uint8_t {
 struct Type {
   TypeId id = TypeId::unknown;
   // PostgreSQL's typmod: length + 4 for varchar(n) and char(n), (precision << 16 | scale) + 4 for
-  // numeric(p,s), -1 for none.
+  // numeric(p,s), fields << 16 | digits for interval; that of the elements for arrays; -1 for none.
   std::int32_t modifier = -1;
 
   bool operator==(const Type&) const = default;
@@ -102,8 +105,8 @@ struct Type {
   bool is_catalog_object() const { return type_class() == TypeClass::oid && id != TypeId::oid; }
   // Whether a datum of it borrows bytes (Datum::text).
   bool has_bytes() const {
-    return id == TypeId::unknown || is_string() || type_class() == TypeClass::bytes || is_array() ||
-           is_catalog_object();
+    return id == TypeId::unknown || is_string() || type_class() == TypeClass::bytes ||
+           type_class() == TypeClass::jsonb || is_array() || is_catalog_object();
   }
   bool is_number() const {
     const TypeClass c = type_class();
@@ -116,6 +119,9 @@ struct Type {
 };
 
 Type numeric_type(unsigned precision, unsigned scale);
+// `digits`: of seconds; none: all.
+Type interval_type(std::int64_t fields, std::optional<std::int64_t> digits);
+inline constexpr std::int64_t kMaxInterval_digits = 6;
 Type string_type(TypeId id, std::uint32_t length_characters);
 // A column of n bytes has a type of n characters: a text that has more characters is too long for PostgreSQL,
 // too.

@@ -21,6 +21,9 @@ std::int64_t signed_big_endian(std::string_view bytes) {
 // digits.
 constexpr std::uint16_t kNegative = 0x4000;
 
+// The first byte of a jsonb; its text follows.
+constexpr char kJsonbVersion = 1;
+
 void append_numeric(std::string& out, const Decimal& number) {
   std::string digits = to_string(number);
   const bool negative = digits.front() == '-';
@@ -73,8 +76,10 @@ Status parse_numeric(std::string_view bytes, Datum& out) {
     if ((sign & 0xc000) != 0xc000) return malformed();
     return Status(ErrorCode::feature_not_supported, "numeric NaN and infinity are not supported");
   }
-  if (weight > 16 || weight < -16 || count > 32 || scale > 1000)
-    return Status(ErrorCode::numeric_out_of_range, "value overflows numeric format");
+  if (weight > 16 || weight < -40 || count > 60 || scale > 1000) {
+    return Status(ErrorCode::numeric_out_of_range,
+                  "a numeric value can have at most " + std::to_string(kMaxDecimalDigits) + " digits");
+  }
   // By way of its text: simple, and the bounds are checked in one place.
   std::string digits = sign == kNegative ? "-" : "";
   if (weight < 0) digits += "0";
@@ -134,6 +139,10 @@ void append_binary(std::string& out, const Type& type, const Datum& value) {
     case TypeId::numeric:
       append_numeric(out, value.decimal());
       break;
+    case TypeId::jsonb:
+      out += kJsonbVersion;
+      out += value.text;
+      break;
     default:
       if (type.is_array()) {
         append_array_binary(out, type.id, value);
@@ -191,6 +200,13 @@ Status parse_binary(std::string_view bytes, TypeId type, Arena& arena, Datum& ou
     case TypeId::bytea:
       out.text = bytes;
       return {};
+    case TypeId::jsonb:
+      if (bytes.empty()) return wrong_size(bytes, 1);
+      if (bytes.front() != kJsonbVersion) {
+        return Status(ErrorCode::internal, "unsupported jsonb version number " +
+                                               std::to_string(static_cast<unsigned char>(bytes.front())));
+      }
+      return parse_text(bytes.substr(1), type, TimeContext(), arena, out);
     case TypeId::float4:
       if (bytes.size() != 4) return wrong_size(bytes, 4);
       out.real = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(big_endian(bytes))));

@@ -8,6 +8,7 @@
 
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/interval.h"
+#include "compute/sql/value/jsonb.h"
 #include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
 
@@ -262,6 +263,9 @@ Status parse_text(std::string_view text, TypeId type, const TimeContext& time, A
       if (Status status = check_utf8(text); !status.ok()) return status;
       out.text = text;
       return check_json(text);
+    case TypeId::jsonb:
+      if (Status status = check_utf8(text); !status.ok()) return status;
+      return parse_jsonb(text, arena, out);
     case TypeId::oid:
       return parse_oid(text, out.integer);
     case TypeId::char1:

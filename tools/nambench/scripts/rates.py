@@ -47,6 +47,30 @@ def pipelined_script(folder, accounts, clients, pipeline):
     return script
 
 
+def tpcb_scripts(folder, accounts, clients):
+    """By name: a SELECT by key, and TPC-B's transaction as a block and as a procedure. Each client has a branch."""
+    own = accounts // clients
+    rows = ["\\set bid :client_id + 1", "\\set tid :client_id * 10 + random(1, 10)",
+            f"\\set aid :client_id * {own} + random(1, {own})", "\\set delta random(-5000, 5000)"]
+    texts = {
+        "select": [f"\\set aid random(1, {own * clients})", "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;"],
+        "tpcb block": [*rows, "BEGIN;",
+                       "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;",
+                       "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
+                       "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;",
+                       "UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;",
+                       "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) "
+                       "VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);",
+                       "END;"],
+        "tpcb procedure": [*rows, "CALL tpcb(:aid, :bid, :tid, :delta);"],
+    }
+    scripts = {}
+    for name, lines in texts.items():
+        scripts[name] = folder / f"{name.replace(' ', '_')}_{clients}.sql"
+        scripts[name].write_text("\n".join(lines) + "\n")
+    return scripts
+
+
 def pgbench(server, script, clients, *length):
     """Transactions a second."""
     output = run([POSTGRESQL_BIN / "pgbench", "-n", "-M", "prepared", "-c", clients, "-j", 1, *length,
@@ -75,6 +99,8 @@ def modes(folder, options, clients):
         return {"tpcc": lambda server, seconds: tpcc(server, options, clients, seconds, "--no-check")}
     def one(script, calls):
         return lambda server, seconds: calls * pgbench(server, script, clients, "-T", seconds)
+    if options.workload == "tpcb":
+        return {name: one(script, 1) for name, script in tpcb_scripts(folder, options.accounts, clients).items()}
     result = {"single": one(single_script(folder, options.accounts, clients), 1)}
     # PostgreSQL commits a pipeline as a whole: with one flush for sixteen calls it would be another experiment.
     if options.durability == "memory":
@@ -137,6 +163,14 @@ def check(servers, options, before=None):
         return True
     if options.workload == "ycsb":
         return [int(server.sql("-c", "SELECT count(*) FROM usertable").strip()) for server in servers]
+    if options.workload == "tpcb":
+        for server in servers:
+            columns = {"accounts": "abalance", "tellers": "tbalance", "branches": "bbalance", "history": "delta"}
+            sums = {server.sql("-c", f"SELECT coalesce(sum({column}), 0) FROM pgbench_{table}").strip()
+                    for table, column in columns.items()}
+            if len(sums) != 1:
+                fail(f"the balances on {server.name} do not add up")
+        return True
     sums = [int(server.sql("-c", "SELECT sum(bal) FROM checking").strip()) for server in servers]
     if before is not None and sums != before:
         fail("the sum of balances changed")

@@ -63,6 +63,12 @@ def run(command, **options):
     return result.stdout
 
 
+def tpcb_script(size):
+    """For psql: the script that makes TPC-B's tables, and their size, as names and numbers in turns."""
+    numbers = [argument for name, number in zip(size[::2], size[1::2]) for argument in ("-v", f"{name}={number}")]
+    return [*numbers, "-f", NAMBENCH / "tpcb.sql"]
+
+
 def children(pid):
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -141,8 +147,11 @@ class PostgreSQL:
         fail("PostgreSQL does not start:\n" + (self.folder / "log").read_text())
 
     def load(self, workload, size):
-        run([BIN / "nambench", "load", workload, "--postgresql", "--quiet", *size, "--port", self.port,
-             *(["--rows-per-insert", 1000 // 4] if workload == "smallbank" else [])])
+        if workload == "tpcb":
+            self.sql("-v", "table=UNLOGGED TABLE", *tpcb_script(size))
+        else:
+            run([BIN / "nambench", "load", workload, "--postgresql", "--quiet", *size, "--port", self.port,
+                 *(["--rows-per-insert", 1000 // 4] if workload == "smallbank" else [])])
         if self.durability == "flushed":
             self.sql("-c", SET_LOGGED)
         if (procedures := NAMBENCH / f"{workload}_postgresql.sql").exists():
@@ -228,7 +237,10 @@ class Namdb:
                 and kind in (None, name) for daemon in daemons]
 
     def load(self, workload, size):
-        run([BIN / "nambench", "load", workload, "--replace", "--quiet", *size, "--port", self.port])
+        if workload == "tpcb":
+            self.sql("-v", "table=TABLE", *tpcb_script(size))
+        else:
+            run([BIN / "nambench", "load", workload, "--replace", "--quiet", *size, "--port", self.port])
         self.checkpoint("--fast")
 
     def sql(self, *arguments):

@@ -1,0 +1,37 @@
+// Roles and privileges as PostgreSQL's clients see them: identities (OIDs), and the texts of privileges.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compute/api/role.h"
+#include "compute/sql/value/types.h"
+
+namespace namdb::sql {
+
+struct PrivilegeName {
+  std::string_view name;  // "SELECT"
+  char letter;            // of an aclitem
+  storage::Privileges privilege;
+};
+// In the order of their letters in an aclitem.
+std::span<const PrivilegeName> privilege_names();
+// By a name in any case; 0: there is none.
+storage::Privileges privilege_of(std::string_view name);
+
+// The owner that is shown of an object: a superuser's where there is none. kNoRole while there are no roles.
+std::uint32_t shown_owner(const storage::Roles* roles, std::uint32_t owner);
+// kOwnerOid while there are no roles: the session's user is all there is.
+Oid role_oid(const storage::Roles* roles, std::uint32_t role);
+Oid owner_oid(const storage::Roles* roles, std::uint32_t owner);
+// Null: no role has that identity.
+const storage::Role* find_role(const storage::Roles* roles, std::int64_t oid);
+// The name of an owner or of the session's user, while there are no roles.
+std::string role_name(const storage::Roles* roles, std::uint32_t owner, std::string_view user);
+
+// "alice=r*w/tester", of a grant for an object of that owner.
+std::string grant_text(const storage::Grant& grant, std::uint32_t owner, const storage::Roles& roles);
+
+}  // namespace namdb::sql

@@ -1,0 +1,168 @@
+#include "compute/sql/execute/quick_statement.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "compute/sql/execute/select_cursor.h"
+#include "compute/sql/execute/source_keys.h"
+#include "compute/sql/execute/write_row.h"
+#include "compute/sql/value/row_id.h"
+
+namespace namdb::sql {
+namespace {
+
+bool is_plain(const SelectPlan& select) {
+  return select.join == nullptr && !select.grouped && select.having == nullptr && select.locks.empty() &&
+         !select.distinct && select.order.empty() && select.limit == nullptr && select.offset == nullptr;
+}
+
+// After a pause: the usual way begins anew.
+bool give_up(Run& run) {
+  run.next_row();
+  run.work.begin_turn();
+  return false;
+}
+
+}  // namespace
+
+bool has_one_key(const Source& source) {
+  if (source.table == nullptr || source.key.empty()) return false;
+  return std::ranges::all_of(source.key, [](const std::vector<ExprPtr>& values) {
+    return values.size() == 1 && values[0] != nullptr && !values[0]->type.is_array();
+  });
+}
+
+bool evaluate_one_key(Run& run, const Source& source, layout::Key& key, bool& possible, Status& status) {
+  const EvalContext context = run.context();
+  const layout::Schema& schema = source.table->schema;
+  possible = true;
+  // All values, though one of them may decide: each expression may end in an error.
+  for (std::size_t i = 0; i < source.key.size(); ++i) {
+    const Expr& expr = *source.key[i][0];
+    Datum value;
+    status = evaluate(expr, context, value);
+    if (run.work.paused()) return false;
+    if (!status.ok()) return true;
+    if (possible) possible = add_to_key(key, schema.columns()[schema.key()[i]], expr.type, value);
+  }
+  return true;
+}
+
+QuickStatement::QuickStatement(const Plan& plan) : plan_(plan) {
+  if (const auto* query = plan.as<SelectPlan>()) {
+    source_ = &query->source;
+    if (has_one_key(*source_) && is_plain(*query)) kind_ = Kind::select;
+  } else if (const auto* update = plan.as<UpdatePlan>()) {
+    source_ = &update->source;
+    if (has_one_key(*source_) && update->joined == nullptr && update->returning.empty() &&
+        update->foreign_keys == nullptr)
+      kind_ = Kind::update;
+  } else if (const auto* insert = plan.as<InsertPlan>()) {
+    const bool one_row = insert->query == nullptr && insert->rows.size() == 1;
+    if (one_row && insert->conflict == nullptr && insert->returning.empty() &&
+        insert->foreign_keys == nullptr)
+      kind_ = Kind::insert;
+  } else if (const auto* deletion = plan.as<DeletePlan>()) {
+    source_ = &deletion->source;
+    if (has_one_key(*source_) && deletion->joined == nullptr && deletion->returning.empty() &&
+        deletion->foreign_keys == nullptr)
+      kind_ = Kind::erase;
+  }
+}
+
+bool QuickStatement::begin(Run& run, Status& status, std::string_view row_id) {
+  status = run.interrupt.check();
+  if (!status.ok()) return true;
+  if (kind_ != Kind::insert) {
+    layout::Key key(source_->table->schema);
+    if (!evaluate_one_key(run, *source_, key, possible_, status)) return give_up(run);
+    if (!status.ok() || !possible_) return true;
+    row_ = kind_ == Kind::select ? request_row(run, *source_, key.bytes())
+                                 : run.transaction->get(source_->table, key.bytes());
+    return true;
+  }
+  const auto& insert = *plan_.as<InsertPlan>();
+  layout::Row row(insert.table->schema);
+  status = make_row(run, insert, insert.rows.front(), {}, row);
+  if (run.work.paused()) return give_up(run);
+  if (status.ok() && !row_id.empty())
+    status = row.writer().set_text(row_id_column(row.view().schema()), row_id);
+  if (!status.ok()) return true;
+  row_ = run.transaction->insert(insert.table, row.bytes());
+  run.work.charge(Work::kWrittenRow_units);
+  ++run.affected;
+  return true;
+}
+
+// A row that was found is not fetched again. Where rows are locked or validated, fetch() may have to do that.
+bool QuickStatement::wants_fetch(const Run& run) const {
+  if (kind_ == Kind::insert) return true;
+  return possible_ && (run.engine.serializable() || !run.transaction->found(row_));
+}
+
+bool QuickStatement::end(Run& run, std::vector<Datum>& values, Status& status) {
+  if (kind_ == Kind::insert || !possible_) return true;
+  run.work.charge(Work::kReadRow_units + Work::kRow_units);
+  if (!run.transaction->found(row_)) return true;
+  if (source_->filter != nullptr) {
+    const layout::RowView row = run.transaction->row(row_);
+    EvalContext context = run.context();
+    context.row = &row;
+    bool selected = false;
+    status = evaluate_condition(*source_->filter, context, selected);
+    if (run.work.paused()) return give_up(run);
+    if (!status.ok() || !selected) return true;
+  }
+  if (kind_ == Kind::select) return select(run, values, status);
+  if (kind_ == Kind::erase) {
+    run.transaction->erase(row_);
+  } else {
+    const auto& update = *plan_.as<UpdatePlan>();
+    const layout::RowView row = run.transaction->row(row_);
+    EvalContext context = run.context();
+    context.row = &row;
+    status = assign_row(run, *source_->table, update.assignments, update.checks, context, row_);
+    if (run.work.paused()) return give_up(run);
+    if (!status.ok()) return true;
+  }
+  run.work.charge(Work::kWrittenRow_units);
+  ++run.affected;
+  return true;
+}
+
+bool QuickStatement::select(Run& run, std::vector<Datum>& values, Status& status) const {
+  const auto& query = *plan_.as<SelectPlan>();
+  const layout::RowView row = run.transaction->row(row_);
+  EvalContext context = run.context();
+  context.row = &row;
+  std::size_t bytes = 0;
+  // A value of an earlier statement may have bytes that are gone.
+  values.assign(query.targets.size(), Datum());
+  status = evaluate_targets(query, context, values, bytes);
+  if (run.work.paused()) return give_up(run);
+  if (!status.ok()) return true;
+  run.work.charge_bytes(bytes);
+  ++run.affected;
+  return true;
+}
+
+reactor::Task<Status> run_quickly(Run& run, const Plan& plan, RunUsually usual) {
+  // EXPLAIN counts the costs of the usual parts.
+  if (run.state.costs != nullptr) co_return co_await usual(run, plan);
+  QuickStatement statement(plan);
+  Status status;
+  if (!statement.begin(run, status)) co_return co_await usual(run, plan);
+  if (status.ok() && statement.wants_fetch(run)) status = co_await run.transaction->fetch();
+  if (!status.ok()) co_return status;
+  const std::uint64_t before = run.affected;
+  std::vector<Datum>& values = run.call_scratch.row;
+  if (!statement.end(run, values, status)) co_return co_await usual(run, plan);
+  if (!status.ok()) co_return status;
+  if (statement.is_select() && run.affected != before) run.sink.add_row(values);
+  run.next_row();
+  if (run.work.due()) status = co_await run.take_turn();
+  if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
+  co_return status;
+}
+
+}  // namespace namdb::sql

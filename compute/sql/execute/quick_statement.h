@@ -1,0 +1,59 @@
+// Statements about one row that is named by its key, and INSERT of one row, in their plain forms: they run
+// without feeds, cursors and lists of keys. The two halves do not suspend; between them the row is fetched,
+// unless the transaction has it.
+//
+// An expression that pauses (Work::paused()) has no place here: a half that meets one returns false, has
+// changed nothing, and the statement is run in the usual way, from its beginning.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/key.h"
+#include "compute/sql/execute/run.h"
+#include "compute/sql/plan/plan.h"
+
+namespace namdb::sql {
+
+class QuickStatement {
+ public:
+  // The plan outlives this.
+  explicit QuickStatement(const Plan& plan);
+
+  // Whether the plan has such a form. If not, nothing else is called.
+  bool fits() const { return kind_ != Kind::none; }
+  bool is_select() const { return kind_ == Kind::select; }
+
+  // Requests the row, or buffers the new one. `row_id`: the one that the new row is to have, in a table
+  // without a primary key; empty: any.
+  bool begin(Run& run, Status& status, std::string_view row_id = {});
+  bool wants_fetch(const Run& run) const;
+  // Changes the row, or puts the values of the SELECT's targets into `values`, which last until the run's
+  // next row. Whether the condition selects the row is counted in run.affected.
+  bool end(Run& run, std::vector<Datum>& values, Status& status);
+
+ private:
+  enum class Kind : std::uint8_t { none, select, insert, update, erase };
+
+  bool select(Run& run, std::vector<Datum>& values, Status& status) const;
+
+  const Plan& plan_;
+  const Source* source_ = nullptr;  // null: INSERT
+  Kind kind_ = Kind::none;
+  bool possible_ = false;  // a stored row can have the key
+  txn::RowId row_ = 0;
+};
+
+// Whether the rows of the source are found by a key that has one value in each column: there is one at most.
+bool has_one_key(const Source& source);
+// That key; `possible`: whether a stored row can have it. False: an expression has paused.
+bool evaluate_one_key(Run& run, const Source& source, layout::Key& key, bool& possible, Status& status);
+
+// Runs a statement that fits; its row goes to the run's sink. Both outlive the task. `usual` runs the same
+// statement in the usual way.
+using RunUsually = reactor::Task<Status> (*)(Run& run, const Plan& plan);
+reactor::Task<Status> run_quickly(Run& run, const Plan& plan, RunUsually usual);
+
+}  // namespace namdb::sql

@@ -1,0 +1,18 @@
+// The secret from which the questions to SQL clients are derived that give the name of nobody, so that
+// they are those of a user with a password.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/fabric/cluster_key.h"
+
+namespace namdb::compute {
+
+using MockSecret = std::array<unsigned char, 32>;
+// Derived from the cluster's key, so that all compute servers have the same one. Without a key it is in a
+// file of the data folder, which is made if it is missing: one that stays. Errors: configuration.
+Result<MockSecret> mock_secret(const fabric::ClusterKey* key, const std::string& data_folder);
+
+}  // namespace namdb::compute
