@@ -113,6 +113,20 @@ struct Name {
   bool strong = true;
 };
 
+Name name_of(const Json& expression);
+
+Name name_of_subquery(const Json& body) {
+  const std::string_view kind = text(body, "subLinkType");
+  if (kind == "EXISTS_SUBLINK") return {"exists"};
+  if (kind == "ARRAY_SUBLINK") return {"array"};
+  if (kind != "EXPR_SUBLINK") return {};
+  const Json& targets = list(*node(*find(body, "subselect")).body, "targetList");
+  if (targets.empty()) return {};
+  const Json& target = *node(targets[0]).body;
+  if (const std::string_view name = text(target, "name"); !name.empty()) return {std::string(name)};
+  return name_of(*find(target, "val"));
+}
+
 Name name_of(const Json& expression) {
   const Node e = node(expression);
   if (e.kind == "ColumnRef") {
@@ -136,6 +150,13 @@ Name name_of(const Json& expression) {
       if (inner.strong && !inner.text.empty()) return inner;
     }
     return {"case", false};
+  } else if (e.kind == "A_Indirection") {
+    // Of elements and slices: the array's.
+    if (const Json* argument = find(*e.body, "arg")) return name_of(*argument);
+  } else if (e.kind == "A_ArrayExpr") {
+    return {"array"};
+  } else if (e.kind == "SubLink") {
+    return name_of_subquery(*e.body);
   } else if (e.kind == "CoalesceExpr") {
     return {"coalesce"};
   } else if (e.kind == "MinMaxExpr") {

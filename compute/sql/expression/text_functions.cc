@@ -208,6 +208,42 @@ Status replace(Context context, Arguments a, Datum& out) {
   return {};
 }
 
+Status repeat(Context context, Arguments a, Datum& out) {
+  const std::size_t times = a[1].integer > 0 ? static_cast<std::size_t>(a[1].integer) : 0;
+  const std::size_t length = a[0].text.size();
+  // A length of its own: the product may be beyond what a number holds.
+  if (length != 0 && times > kMaxText_bytes / length) return check_text_bytes(kMaxText_bytes + 1);
+  char* const bytes = context.arena->allocate(length * times);
+  for (std::size_t i = 0; i < times && length != 0; ++i)
+    std::copy(a[0].text.begin(), a[0].text.end(), bytes + i * length);
+  context.work->charge_bytes(length * times);
+  out = Datum::of_text({bytes, length * times});
+  return {};
+}
+
+// With so many characters: cut behind them, or with the filling's ones at that side.
+template <Side kSide>
+Status pad(Context context, Arguments a, Datum& out) {
+  const std::string_view filling = a.size() > 2 ? a[2].text : std::string_view(" ");
+  const std::int64_t wanted = std::max<std::int64_t>(a[1].integer, 0);
+  const auto there = static_cast<std::int64_t>(character_count(a[0].text));
+  if (there >= wanted || filling.empty()) return substring(a[0].text, 1, wanted, out);
+  std::string added;
+  std::string_view rest;
+  for (std::int64_t i = there; i < wanted; ++i) {
+    if (rest.empty()) rest = filling;
+    const std::size_t bytes = character_bytes(rest);
+    added += rest.substr(0, bytes);
+    rest.remove_prefix(bytes);
+    if (Status status = check_text_bytes(a[0].text.size() + added.size()); !status.ok()) return status;
+  }
+  const std::string text =
+      kSide == Side::left ? added + std::string(a[0].text) : std::string(a[0].text) + added;
+  context.work->charge_bytes(text.size());
+  out = Datum::of_text(context.arena->copy(text));
+  return {};
+}
+
 // The part between separators, counted from 1; from the end for negative numbers.
 Status split_part(Context, Arguments a, Datum& out) {
   if (a[2].integer == 0) return Status(ErrorCode::invalid_parameter_value, "field position must not be zero");
@@ -258,6 +294,11 @@ std::span<const Function> text_functions() {
       {"left", {text, int4}, text, left},
       {"right", {text, int4}, text, right},
       {"replace", {text, text, text}, text, replace},
+      {"repeat", {text, int4}, text, repeat},
+      {"lpad", {text, int4}, text, pad<Side::left>},
+      {"lpad", {text, int4, text}, text, pad<Side::left>},
+      {"rpad", {text, int4}, text, pad<Side::right>},
+      {"rpad", {text, int4, text}, text, pad<Side::right>},
       {"split_part", {text, text, int4}, text, split_part},
   };
   return functions;
