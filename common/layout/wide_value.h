@@ -13,6 +13,9 @@
 
 namespace namdb::layout {
 
+// Numbers of at most so many digits are stored in a word; others are wide.
+inline constexpr unsigned kMaxWordDigits = 18;
+
 struct IntervalField {
   std::int64_t time_us = 0;
   std::int32_t days = 0;

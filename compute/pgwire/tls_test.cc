@@ -13,8 +13,9 @@ using tls::testing::CertificateFolder;
 
 namespace {
 
-void use_tls(World& world, const tls::Files& files,
-             const std::vector<std::string>& texts = {"hostssl all all all trust"}) {
+const std::vector<std::string> kEncryptedOnly = {"hostssl all all all trust"};
+
+void use_tls(World& world, const tls::Files& files, const std::vector<std::string>& texts = kEncryptedOnly) {
   auto context = tls::Context::load(files);
   REQUIRE(context.ok());
   auto rules = authentication::AccessRules::parse(texts);
@@ -22,15 +23,21 @@ void use_tls(World& world, const tls::Files& files,
   world.process.set_access(std::make_shared<Access>(Access{*rules, *context}));
 }
 
+// With a certificate of its own.
+struct TlsWorld : World {
+  explicit TlsWorld(const std::vector<std::string>& rules = kEncryptedOnly) {
+    use_tls(*this, folder.issue("db"), rules);
+  }
+  CertificateFolder folder;
+};
+
 const std::string kStartup = startup({{"user", "u"}, {"database", "namdb"}});
 const std::string kSslRequest = big_endian(8, 4) + big_endian(80'877'103, 4);
 
 }  // namespace
 
 TEST_CASE("a session over TLS", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient client(world);
   REQUIRE(client.request());
   REQUIRE(client.handshake());
@@ -50,9 +57,7 @@ TEST_CASE("a session over TLS", "[tls]") {
 }
 
 TEST_CASE("TLS arrives in pieces of any size", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient client(world);
   client.below().pipe().read_limit = 7;
   REQUIRE(client.request());
@@ -62,9 +67,7 @@ TEST_CASE("TLS arrives in pieces of any size", "[tls]") {
 }
 
 TEST_CASE("answers leave in one write, as without TLS", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient client(world);
   REQUIRE((client.request() && client.handshake()));
   client.ask(kStartup);
@@ -74,9 +77,7 @@ TEST_CASE("answers leave in one write, as without TLS", "[tls]") {
 }
 
 TEST_CASE("TLS 1.2 is spoken, what is older is not", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient client(world);
   ::SSL_set_max_proto_version(client.session(), TLS1_2_VERSION);
   REQUIRE((client.request() && client.handshake()));
@@ -90,9 +91,7 @@ TEST_CASE("TLS 1.2 is spoken, what is older is not", "[tls]") {
 }
 
 TEST_CASE("bytes behind the request for TLS are refused", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   // Somebody between client and server puts plain messages before those of the client.
   TestClient client(world);
   client.pipe().peer = "192.0.2.7:4000";
@@ -113,9 +112,7 @@ TEST_CASE("bytes behind the request for TLS are refused", "[tls]") {
 }
 
 TEST_CASE("only what the rules let in without TLS gets in without it", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"), {"hostssl all all all trust", "local all all trust"});
+  TlsWorld world({"hostssl all all all trust", "local all all trust"});
   TestClient plain(world);
   plain.pipe().peer = "192.0.2.7:4000";
   plain.connect();
@@ -139,9 +136,7 @@ TEST_CASE("only what the rules let in without TLS gets in without it", "[tls]") 
 }
 
 TEST_CASE("a cancel request comes by TLS too", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient client(world);
   REQUIRE((client.request() && client.handshake()));
   std::string key;
@@ -156,9 +151,7 @@ TEST_CASE("a cancel request comes by TLS too", "[tls]") {
 }
 
 TEST_CASE("a handshake that is cut anywhere ends, and leaves nothing behind", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   std::size_t flight_bytes = 1;
   for (std::size_t cut = 0; cut < flight_bytes; cut += 1 + cut / 8) {
     TlsClient client(world);
@@ -181,9 +174,7 @@ TEST_CASE("a handshake that is cut anywhere ends, and leaves nothing behind", "[
 }
 
 TEST_CASE("garbage instead of TLS ends the connection", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   for (const std::string& garbage :
        {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(1000, '\0'), std::string(1000, '\xff'),
         std::string("\x16\x03\x01\xff\xff", 5) + std::string(70'000, 'x'), kSslRequest}) {
@@ -208,9 +199,7 @@ TEST_CASE("garbage instead of TLS ends the connection", "[tls]") {
 }
 
 TEST_CASE("a record that was changed on its way ends the session", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient client(world);
   REQUIRE((client.request() && client.handshake()));
   client.ask(kStartup);
@@ -225,9 +214,7 @@ TEST_CASE("a record that was changed on its way ends the session", "[tls]") {
 }
 
 TEST_CASE("a client that ends TLS alone has ended its session", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient client(world);
   REQUIRE((client.request() && client.handshake()));
   client.ask(kStartup);
@@ -314,9 +301,7 @@ TEST_CASE("certificates of clients", "[tls]") {
 }
 
 TEST_CASE("a client that asks for new keys all the time must read the answers", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient client(world);
   REQUIRE((client.request() && client.handshake()));
   const bool reads = GENERATE(false, true);
@@ -336,9 +321,7 @@ TEST_CASE("a client that asks for new keys all the time must read the answers", 
 }
 
 TEST_CASE("the server stops amid handshakes without a delay", "[tls]") {
-  CertificateFolder folder;
-  World world;
-  use_tls(world, folder.issue("db"));
+  TlsWorld world;
   TlsClient begun(world);
   REQUIRE(begun.request());
   TlsClient idle(world);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "common/layout/wide_value.h"
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/function.h"
@@ -16,8 +17,6 @@
 
 namespace namdb::sql {
 namespace {
-
-constexpr unsigned kMaxWord_digits = 18;
 
 struct ArrayColumn {
   TypeId id;
@@ -104,8 +103,7 @@ Status set_column_type(layout::Column& column, const Type& type) {
       column.length_bytes = type.length_characters().value_or(0);
       return {};
     case TypeId::numeric:
-      // Up to 18 digits fit a word.
-      column.type = type.numeric_precision().value_or(kMaxWord_digits + 1) <= kMaxWord_digits
+      column.type = type.numeric_precision().value_or(layout::kMaxWordDigits + 1) <= layout::kMaxWordDigits
                         ? layout::ColumnType::numeric
                         : layout::ColumnType::decimal;
       column.precision = static_cast<std::uint8_t>(type.numeric_precision().value_or(0));

@@ -10,6 +10,7 @@
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/plan/plain_select.h"
 #include "compute/sql/system/virtual_table.h"
 #include "compute/sql/value/row_id.h"
 
@@ -187,11 +188,9 @@ Result<Plan> bind_create_view(StatementBinder& binder, const Json& body) {
 
 namespace {
 
-bool is_plain(const SelectPlan& select) {
-  const Source& source = select.source;
-  if (source.table == nullptr || select.join != nullptr || select.grouped || select.distinct ||
-      !select.locks.empty() || !select.order.empty() || select.limit != nullptr || select.offset != nullptr)
-    return false;
+// Whether its columns are columns of one table, in their order there.
+bool shows_table(const SelectPlan& select) {
+  if (select.source.table == nullptr || !is_plain(select)) return false;
   std::optional<std::uint32_t> last;
   for (const ExprPtr& target : select.targets) {
     if (target->kind != ExprKind::column || (last && target->index <= *last)) return false;
@@ -232,7 +231,7 @@ Result<ViewQuery> bind_view_query(StatementBinder& binder, const View& view) {
   if (query.columns.size() != view.columns.size()) return damaged();
   for (std::size_t i = 0; i < view.columns.size(); ++i) query.columns[i].name = view.columns[i].name;
   // An ORDER BY may have become the order of an index.
-  const bool plain = list(body, "sortClause").empty() && is_plain(*query.select);
+  const bool plain = list(body, "sortClause").empty() && shows_table(*query.select);
   return ViewQuery{std::move(query), plain};
 }
 

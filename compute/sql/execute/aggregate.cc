@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/layout/wide_value.h"
 #include "compute/sql/execute/row_order.h"
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/equal_bytes.h"
@@ -9,12 +10,6 @@
 #include "compute/sql/value/jsonb.h"
 
 namespace namdb::sql {
-namespace {
-
-// Of a numeric column that is stored in 64 bits.
-constexpr unsigned kMostWordDigits = 18;
-
-}  // namespace
 
 AggregateStep step_of(const Aggregate& aggregate) {
   if (aggregate.kind == AggregateKind::count_rows) return AggregateStep::count_rows;
@@ -30,7 +25,7 @@ AggregateStep step_of(const Aggregate& aggregate) {
       // Only these are stored in a word.
       const auto digits = aggregate.argument->type.numeric_precision();
       const bool is_word = type_class == TypeClass::integer ||
-                           (type_class == TypeClass::numeric && digits && *digits <= kMostWordDigits);
+                           (type_class == TypeClass::numeric && digits && *digits <= layout::kMaxWordDigits);
       return is_word ? AggregateStep::sum : AggregateStep::evaluated;
     }
     case AggregateKind::minimum:

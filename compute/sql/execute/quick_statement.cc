@@ -1,20 +1,16 @@
 #include "compute/sql/execute/quick_statement.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "compute/sql/execute/select_cursor.h"
 #include "compute/sql/execute/source_keys.h"
 #include "compute/sql/execute/write_row.h"
+#include "compute/sql/plan/key_path.h"
+#include "compute/sql/plan/plain_select.h"
 #include "compute/sql/value/row_id.h"
 
 namespace namdb::sql {
 namespace {
-
-bool is_plain(const SelectPlan& select) {
-  return select.join == nullptr && !select.grouped && select.having == nullptr && select.locks.empty() &&
-         !select.distinct && select.order.empty() && select.limit == nullptr && select.offset == nullptr;
-}
 
 // After a pause: the usual way begins anew.
 bool give_up(Run& run) {
@@ -24,13 +20,6 @@ bool give_up(Run& run) {
 }
 
 }  // namespace
-
-bool has_one_key(const Source& source) {
-  if (source.table == nullptr || source.key.empty()) return false;
-  return std::ranges::all_of(source.key, [](const std::vector<ExprPtr>& values) {
-    return values.size() == 1 && values[0] != nullptr && !values[0]->type.is_array();
-  });
-}
 
 bool evaluate_one_key(Run& run, const Source& source, layout::Key& key, bool& possible, Status& status) {
   const EvalContext context = run.context();

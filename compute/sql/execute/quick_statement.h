@@ -46,9 +46,8 @@ class QuickStatement {
   txn::RowId row_ = 0;
 };
 
-// Whether the rows of the source are found by a key that has one value in each column: there is one at most.
-bool has_one_key(const Source& source);
-// That key; `possible`: whether a stored row can have it. False: an expression has paused.
+// The key of a source that has_one_key() (plan/key_path.h); `possible`: whether a stored row can have it.
+// False: an expression has paused.
 bool evaluate_one_key(Run& run, const Source& source, layout::Key& key, bool& possible, Status& status);
 
 // Runs a statement that fits; its row goes to the run's sink. Both outlive the task. `usual` runs the same

@@ -1,5 +1,7 @@
 #include "compute/sql/plan/key_path.h"
 
+#include <algorithm>
+
 namespace namdb::sql {
 
 void find_key(Source& source, std::span<const Expr* const> conditions, const TableColumns& columns) {
@@ -21,6 +23,13 @@ void find_key(Source& source, std::span<const Expr* const> conditions, const Tab
 
 void find_key(Source& source) {
   if (source.table != nullptr && source.filter != nullptr) find_key(source, conjuncts(*source.filter), {});
+}
+
+bool has_one_key(const Source& source) {
+  if (source.table == nullptr || source.key.empty()) return false;
+  return std::ranges::all_of(source.key, [](const std::vector<ExprPtr>& values) {
+    return values.size() == 1 && values[0] != nullptr && !values[0]->type.is_array();
+  });
 }
 
 }  // namespace namdb::sql

@@ -14,5 +14,7 @@ namespace namdb::sql {
 void find_key(Source& source, std::span<const Expr* const> conditions, const TableColumns& columns);
 // The same by the source's filter, if it has a table and a filter.
 void find_key(Source& source);
+// Whether the rows of the source are found by a key that has one value in each column: there is one at most.
+bool has_one_key(const Source& source);
 
 }  // namespace namdb::sql

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "compute/sql/plan/key_path.h"
 #include "compute/sql/value/row_id.h"
 
 namespace namdb::sql {
@@ -41,12 +42,11 @@ const Source* source_by_key(const Plan& plan, Slots& slots) {
   } else if (const auto* deletion = plan.as<DeletePlan>()) {
     if (deletion->joined == nullptr) source = &deletion->source;
   }
-  if (source == nullptr || source->table == nullptr || source->key.empty()) return nullptr;
-  for (const std::vector<ExprPtr>& values : source->key) {
-    const bool one = values.size() == 1 && values[0] != nullptr && !values[0]->type.is_array();
-    if (!one || !reads_slots_only(*values[0], slots)) return nullptr;
-  }
-  return source;
+  if (source == nullptr || !has_one_key(*source)) return nullptr;
+  const bool known = std::ranges::all_of(source->key, [&slots](const std::vector<ExprPtr>& values) {
+    return reads_slots_only(*values[0], slots);
+  });
+  return known ? source : nullptr;
 }
 
 // Whether the statement inserts one row whose key is known as those of `slots` are, or may be any.

@@ -361,7 +361,7 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> check_drop(const Drop* drop, std::vector<std::string>* there, ResultSink& sink);
 
   // --- session_dependents.cc ---
-  // What depends on relations: foreign keys of other tables, and views.
+  // Dependents of relations: foreign keys of other tables, and views.
   struct Dependents {
     struct Key {
       std::string table;

@@ -4,50 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "compute/api/transaction.h"
-#include "tools/namsim/cluster/cluster.h"
-#include "tools/namsim/workloads/tables.h"
+#include "tools/namsim/testing/two_computes.h"
 
 namespace namdb::sim {
 namespace roles_test {
 
-constexpr const char* kTable = "t";
-constexpr std::uint64_t kPatience_ns = 20 * kSecond_ns;  // several times max_reconnect_ns
-
-reactor::Task<Status> read_one(compute::Worker* worker) {
-  const auto table = co_await worker->table(kTable);
-  if (!table.ok()) co_return table.status();
-  const auto session = worker->open_session();
-  const auto transaction = worker->begin(*session);
-  transaction->read(*table, key_of((*table)->schema, 1).bytes());
-  Status status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
-}
-
-reactor::Task<void> note_result(reactor::Task<Status> change, Status* ended) {
-  *ended = co_await std::move(change);
-}
-
-struct Subject {
-  explicit Subject(std::uint64_t seed) : world(seed), cluster(std::make_unique<Cluster>(world, options())) {
-    for (int compute = 0; compute < 2; ++compute) cluster->add_compute();
-    REQUIRE(run(0, create_table(worker(0), kTable, bigints({"id"}), 50, 0)).ok());
-    REQUIRE(read(1).ok());
-  }
-  static ClusterOptions options() {
-    ClusterOptions options;
-    options.memory.extent_bytes = 64U << 10;
-    options.memory.journal_bytes = 128U << 10;
-    options.durable = true;
-    return options;
-  }
-  template <typename T>
-  T run(std::size_t compute, reactor::Task<T> task) {
-    return world.run(cluster->node(compute), std::move(task));
-  }
-  compute::Worker& worker(std::size_t compute) { return cluster->worker(compute); }
-  Status read(std::size_t compute) { return run(compute, read_one(&worker(compute))); }
+struct Subject : TwoComputes {
+  explicit Subject(std::uint64_t seed) : TwoComputes(seed, true) {}
   // Of the roles as that worker knows them.
   txn::RoleChange change(std::size_t compute, const std::string& name) {
     txn::RoleChange made;
@@ -65,9 +28,6 @@ struct Subject {
   bool knows(std::size_t compute, const std::string& name) {
     return worker(compute).cached_roles()->find(name) != nullptr;
   }
-
-  fabric::sim::SimWorld world;
-  std::unique_ptr<Cluster> cluster;
 };
 
 TEST_CASE("a change of roles is known at once where it was made, and to others with their next transaction",
@@ -91,7 +51,7 @@ TEST_CASE("a change of roles is known at once where it was made, and to others w
   const std::uint32_t alice = known->find("alice")->id;
   txn::TableDefinition definition;
   definition.name = "owned";
-  definition.schema = test.worker(0).cached_table(kTable)->schema;
+  definition.schema = test.worker(0).cached_table(TwoComputes::kTable)->schema;
   definition.owner = alice;
   REQUIRE(test.run(0, test.worker(0).create_table(std::move(definition))).ok());
   const std::uint32_t table = test.worker(0).cached_table("owned")->id;
@@ -112,7 +72,7 @@ TEST_CASE("of two compute servers that change roles at the same time, one has to
     for (std::size_t compute = 0; compute < 2; ++compute) {
       const std::string name = "by" + std::to_string(compute);
       test.cluster->node(compute).spawn(
-          gate, note_result(test.worker(compute).change_roles(test.change(compute, name)), &ended[compute]));
+          gate, note_end(test.worker(compute).change_roles(test.change(compute, name)), &ended[compute]));
     }
     REQUIRE(test.world.run_until([&gate] { return gate.count() == 0; }, kSecond_ns));
     const std::size_t winner = ended[0].ok() ? 0 : 1;

@@ -5,32 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "compute/api/transaction.h"
-#include "tools/namsim/cluster/cluster.h"
-#include "tools/namsim/workloads/tables.h"
+#include "tools/namsim/testing/two_computes.h"
 
 namespace namdb::sim {
 namespace routines_test {
 
 using storage::RoutineRef;
-
-constexpr const char* kTable = "t";
-constexpr std::uint64_t kPatience_ns = 20 * kSecond_ns;  // several times max_reconnect_ns
-
-reactor::Task<void> note_end(reactor::Task<Status> change, Status* ended) {
-  *ended = co_await std::move(change);
-}
-
-reactor::Task<Status> read_row(compute::Worker* worker) {
-  const auto table = co_await worker->table(kTable);
-  if (!table.ok()) co_return table.status();
-  const auto session = worker->open_session();
-  const auto transaction = worker->begin(*session);
-  transaction->read(*table, key_of((*table)->schema, 1).bytes());
-  Status status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
-}
 
 struct Changes {
   bool stop = false;
@@ -56,26 +36,8 @@ reactor::Task<void> change_routines(compute::Worker* worker, Changes* changes) {
   }
 }
 
-struct Subject {
-  explicit Subject(std::uint64_t seed, bool durable = false, std::uint32_t memory_servers = 1)
-      : world(seed), cluster(std::make_unique<Cluster>(world, options(durable, memory_servers))) {
-    for (int compute = 0; compute < 2; ++compute) cluster->add_compute();
-    REQUIRE(run(0, create_table(worker(0), kTable, bigints({"id"}), 50, 0)).ok());
-    REQUIRE(read(1).ok());
-  }
-  static ClusterOptions options(bool durable, std::uint32_t memory_servers) {
-    ClusterOptions options;
-    options.memory_servers = memory_servers;
-    options.memory.extent_bytes = 64U << 10;
-    options.memory.journal_bytes = 128U << 10;
-    options.durable = durable;
-    return options;
-  }
-  template <typename T>
-  T run(std::size_t compute, reactor::Task<T> task) {
-    return world.run(cluster->node(compute), std::move(task));
-  }
-  compute::Worker& worker(std::size_t compute) { return cluster->worker(compute); }
+struct Subject : TwoComputes {
+  using TwoComputes::TwoComputes;
   Status create(std::size_t compute, const std::string& name, const std::string& text,
                 std::uint64_t replaces_version = 0) {
     return run(compute, worker(compute).create_routine({name, text, replaces_version}));
@@ -92,10 +54,6 @@ struct Subject {
   RoutineRef cached(std::size_t compute, const std::string& name) {
     return worker(compute).cached_routine(name);
   }
-  Status read(std::size_t compute) { return run(compute, read_row(&worker(compute))); }
-
-  fabric::sim::SimWorld world;
-  std::unique_ptr<Cluster> cluster;
 };
 
 TEST_CASE("a changed routine is known at once where it was changed, and to others as a changed table is",
