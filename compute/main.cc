@@ -3,7 +3,6 @@
 #include <openssl/rand.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 
 #include <csignal>
 
@@ -15,6 +14,8 @@
 #include "common/fabric/verbs/communicator.h"
 #include "common/reactor/reactor_thread.h"
 #include "common/reactor/signals.h"
+#include "common/service/service_manager.h"
+#include "compute/metrics/server_watch.h"
 #include "compute/procedure/library.h"
 #include "compute/worker/flags.h"
 #include "compute/worker/mock_secret.h"
@@ -45,7 +46,7 @@ void raise_descriptor_limit() {
 
 void say_what_is_awaited(const std::string& reason) {
   spdlog::warn("waiting for the memory servers: {}", reason);
-  sd_notifyf(0, "STATUS=Waiting for the memory servers: %s", reason.c_str());
+  service::tell_status("Waiting for the memory servers: " + reason);
 }
 
 pgwire::AccessOptions access_options(const Flags& flags) {
@@ -70,18 +71,22 @@ void reload_access(const CommandLine& command_line, Flags* in_force, pgwire::Pro
   if (!flags.ok()) return keep(flags.status());
   auto access = make_access(access_options(*flags));
   if (!access.ok()) return keep(access.status());
-  spdlog::info("SIGHUP: rules of who may connect are read again; {}", describe(**access));
+  config::DaemonLog::set_level(flags->service.log_level);
+  spdlog::info("SIGHUP: rules of who may connect and log-level are read again; {}", describe(**access));
   process.set_access(std::move(access).value());
   *in_force = *std::move(flags);
 }
 
 // Runs beside the first worker: accepts clients, until a signal comes.
-reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool, std::function<void()> reload) {
+reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool, ServerWatch* watch,
+                                  std::function<void()> reload) {
   reactor::Reactor& reactor = pool->workers().front()->reactor();
   reactor::Gate gate;
   reactor.spawn(gate, port->serve());
   for (const std::string& address : port->addresses()) spdlog::info("ready for SQL clients at {}", address);
-  sd_notify(0, "READY=1\nSTATUS=Serves SQL clients");
+  if (!watch->address().empty()) spdlog::info("metrics at http://{}/metrics", watch->address());
+  service::tell_ready("Serves SQL clients");
+  watch->start();
   reactor::Signals signals(reactor, {SIGTERM, SIGINT, SIGHUP});
   Result<int> signal = co_await signals.next();
   while (signal.ok() && *signal == SIGHUP) {
@@ -89,7 +94,8 @@ reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool, std::function
     signal = co_await signals.next();
   }
   if (signal.ok()) spdlog::info("{}: stopping", *signal == SIGTERM ? "SIGTERM" : "SIGINT");
-  sd_notify(0, "STOPPING=1");
+  service::tell_stopping();
+  co_await watch->close();
   port->close();
   co_await gate.close();
   pool->stop_soon();
@@ -106,6 +112,7 @@ int run(const Flags& flags, const CommandLine& command_line) {
     spdlog::info("procedures loaded from {}", path);
   }
   fabric::tcp::TcpOptions tcp;
+  tcp.encryption = fabric::tcp::encryption_of(flags.fabric_encryption);
   if (!flags.cluster_key.empty()) {
     auto key = fabric::read_cluster_key(flags.cluster_key);
     if (!key.ok()) return refuse(key.status());
@@ -175,9 +182,12 @@ int run(const Flags& flags, const CommandLine& command_line) {
   if (!pool.ok()) return refuse(pool.status());
   SqlPort port(flags, (*pool)->workers());
   if (const Status status = port.open(); !status.ok()) return refuse(status);
+  const auto watch = ServerWatch::create({(*pool)->workers(), process, board, NAMDB_VERSION, flags.fabric},
+                                         flags.service.metrics_listen);
+  if (!watch.ok()) return refuse(watch.status());
   // On the planning thread: files are read.
   const auto reload = [&] { shared.planning.post([&] { reload_access(command_line, &in_force, process); }); };
-  (*pool)->run([&] { return serve_clients(&port, pool->get(), reload); });
+  (*pool)->run([&] { return serve_clients(&port, pool->get(), watch->get(), reload); });
   spdlog::info("stopped");
   return 0;
 }
@@ -190,6 +200,6 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   const std::optional<namdb::compute::Flags> flags = namdb::compute::parse_flags(argc, argv, exit_code);
   if (!flags) return exit_code;
-  const namdb::config::DaemonLog log("nam-computed", flags->log_level);
+  const namdb::config::DaemonLog log("nam-computed", flags->service.log_level, flags->service.log_format);
   return namdb::compute::run(*flags, {argc, argv});
 }

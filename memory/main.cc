@@ -3,7 +3,6 @@
 #include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +31,9 @@
 #include "common/reactor/reactor.h"
 #include "common/reactor/signals.h"
 #include "common/reactor/socket_address.h"
+#include "common/service/service_manager.h"
 #include "memory/log/file_disk.h"
+#include "memory/metrics/server_watch.h"
 #include "memory/opening/checkpoints.h"
 #include "memory/opening/durable_database.h"
 #include "memory/opening/host_opening.h"
@@ -53,7 +54,7 @@ constexpr std::uint64_t kMaxLogSegment_bytes = 64U << 20;
 // Between two attempts to reach memory server 0.
 constexpr std::uint64_t kAskAgain_ns = 200 * kMillisecond_ns;
 // A line of progress promises the service manager another within that time.
-constexpr int kOpeningPatience_us = 60'000'000;
+constexpr std::uint64_t kOpeningPatience_ns = 60 * kSecond_ns;
 
 int refuse(const Status& status) {
   spdlog::error("{}{}", status.message(), status.hint().empty() ? "" : " (" + status.hint() + ")");
@@ -79,8 +80,14 @@ std::function<void(const Status&)> end_at_failure(Durable* durable, MemoryServer
   };
 }
 
-reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server) {
-  const Result<int> signal = co_await signals->next();
+// Until a signal that ends the process. `reload`: at each SIGHUP.
+reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server,
+                                 std::function<void()> reload = {}) {
+  Result<int> signal = co_await signals->next();
+  while (signal.ok() && *signal == SIGHUP) {
+    reload();
+    signal = co_await signals->next();
+  }
   if (!signal.ok()) co_return;  // cancelled: the end has another reason
   spdlog::info("{}: stopping", signal.value() == SIGTERM ? "SIGTERM" : "SIGINT");
   server->request_shutdown();
@@ -127,7 +134,7 @@ reactor::Task<Result<std::uint64_t>> ask_for_database(reactor::Reactor* reactor,
     if (id.ok() || id.status().code() == ErrorCode::configuration) break;
     if (id.status().message() != told) {
       spdlog::warn("waiting for memory server 0 at {}: {}", address, id.status().message());
-      sd_notifyf(0, "STATUS=Waiting for memory server 0 at %s", address.c_str());
+      service::tell_status("Waiting for memory server 0 at " + address);
     }
     told = id.status().message();
     co_await reactor->sleep_for(kAskAgain_ns);
@@ -197,7 +204,7 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   options.stopping = [server] { return server->parts().shutdown; };
   options.progress = [](const std::string& line) {
     spdlog::info("opening, {}", line);
-    sd_notifyf(0, "STATUS=Opens the database: %s\nEXTEND_TIMEOUT_USEC=%d", line.c_str(), kOpeningPatience_us);
+    service::tell_progress("Opens the database: " + line, kOpeningPatience_ns);
   };
   options.meet = [server, fabric, transport, flags, durable] {
     return listen_to_others(server, fabric, transport, flags, durable);
@@ -256,6 +263,25 @@ void start_checkpoints(MemoryServer* server, Durable* durable) {
   durable->checkpoints->start();
 }
 
+// Those that the process was started with.
+struct CommandLine {
+  int argc;
+  char** argv;
+};
+
+// Settings that can change while it serves, from the configuration as it is now.
+void reload_settings(const CommandLine& command_line, Checkpoints* checkpoints) {
+  const Result<Flags> flags = reread_flags(command_line.argc, command_line.argv);
+  if (!flags.ok()) {
+    spdlog::error("SIGHUP: settings stay as they were: {}", flags.status().message());
+    return;
+  }
+  config::DaemonLog::set_level(flags->service.log_level);
+  if (checkpoints != nullptr)
+    checkpoints->set_pace(flags->checkpoint_interval_ns, flags->checkpoint_rate_bytes);
+  spdlog::info("SIGHUP: log-level, checkpoint-seconds and checkpoint-rate are read again");
+}
+
 // Behind what is damaged.
 reactor::Task<void> pass_damage(Checkpoints* checkpoints) {
   control::CheckpointReply reply;
@@ -265,7 +291,8 @@ reactor::Task<void> pass_damage(Checkpoints* checkpoints) {
 }
 
 reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fabric::ServerFabric* fabric,
-                            const fabric::Transport* transport, std::string address, Durable* durable) {
+                            const fabric::Transport* transport, const Flags* flags, Durable* durable,
+                            ServerWatch* watch, CommandLine command_line) {
   server->start(*fabric, transport->make_client);
   reactor::Gate damage;
   if (durable->database) {
@@ -275,15 +302,21 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
       reactor->spawn(damage, pass_damage(durable->checkpoints.get()));
   }
   Status status;
-  if (!durable->met) status = co_await fabric->listen(address);
+  if (!durable->met) status = co_await fabric->listen(flags->listen);
   if (status.ok()) {
-    reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
+    reactor::Signals signals(*reactor, {SIGTERM, SIGINT, SIGHUP});
     reactor::Gate gate;
-    reactor->spawn(gate, await_signal(&signals, server));
-    spdlog::info("ready at {} ({})", listening_address(*fabric, address), fabric->name());
-    sd_notify(0, "READY=1\nSTATUS=Serves compute servers");
+    const auto reload = [command_line, durable] {
+      reload_settings(command_line, durable->checkpoints.get());
+    };
+    reactor->spawn(gate, await_signal(&signals, server, reload));
+    spdlog::info("ready at {} ({})", listening_address(*fabric, flags->listen), fabric->name());
+    if (!watch->address().empty()) spdlog::info("metrics at http://{}/metrics", watch->address());
+    service::tell_ready("Serves compute servers");
+    watch->start();
     co_await server->shutdown_requested();
-    sd_notify(0, "STOPPING=1");
+    service::tell_stopping();
+    co_await watch->close();
     co_await reactor->sleep_for(kFarewell_ns);
     co_await signals.cancel();
     co_await gate.close();
@@ -327,7 +360,7 @@ void await_name(const std::string& address) {
     if (status.ok() || status.code() != ErrorCode::connection_failure) return;
     if (status.message() != told) {
       spdlog::warn("waiting for the address to listen at: {}", status.message());
-      sd_notifyf(0, "STATUS=Waiting for the address to listen at: %s", status.message().c_str());
+      service::tell_status("Waiting for the address to listen at: " + status.message());
     }
     told = status.message();
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -353,11 +386,12 @@ void end_without_memory(const Status& why) {
   ::kill(::getpid(), SIGTERM);
 }
 
-int run(Flags flags) {
+int run(Flags flags, const CommandLine& command_line) {
   const Result<std::unique_ptr<config::DataFolder>> folder =
       config::DataFolder::open(flags.data, "nam-memoryd");
   if (!folder.ok()) return refuse(folder.status());
   fabric::tcp::TcpOptions tcp_options;
+  tcp_options.encryption = fabric::tcp::encryption_of(flags.fabric_encryption);
   fabric::verbs::VerbsOptions verbs_options;
   verbs_options.device = {flags.rdma.device, flags.rdma.port, flags.rdma.gid_index};
   verbs_options.traffic_class = flags.rdma.traffic_class;
@@ -373,6 +407,11 @@ int run(Flags flags) {
     tcp_options.key = *key;
     verbs_options.key = *key;
   }
+  // Kept until it serves.
+  sigset_t hang_up;
+  ::sigemptyset(&hang_up);
+  ::sigaddset(&hang_up, SIGHUP);
+  ::pthread_sigmask(SIG_BLOCK, &hang_up, nullptr);
   await_name(flags.listen);
   reactor::ReactorOptions reactor_options;
   const Result<std::uint64_t> seed = random_word();
@@ -413,6 +452,11 @@ int run(Flags flags) {
                                   region.descriptor()};
   const std::unique_ptr<fabric::ServerFabric> fabric =
       make_fabric(**reactor, **transport, area, **server, flags.listen_local);
+  const auto watch = ServerWatch::create(**reactor, **server, *fabric, flags.service.metrics_listen);
+  if (!watch.ok()) {
+    (*reactor)->run_until(leave_others(server->get(), fabric.get(), false));
+    return refuse(watch.status());
+  }
   Durable durable;
   durable.folder = std::move(*database_folder);
   durable.pace.interval_ns = flags.checkpoint_interval_ns;
@@ -427,8 +471,9 @@ int run(Flags flags) {
     tell_what_opened(durable);
   }
 
-  const Status status = (*reactor)->run_until(
-      serve(reactor->get(), server->get(), fabric.get(), transport.value(), flags.listen, &durable));
+  const Status status =
+      (*reactor)->run_until(serve(reactor->get(), server->get(), fabric.get(), transport.value(), &flags,
+                                  &durable, watch->get(), command_line));
   if (!durable.failure.ok()) return disk_failed(durable.failure);
   if (!status.ok()) return refuse(status);
   if (without_memory) return config::kExitFailure;
@@ -447,6 +492,6 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   std::optional<namdb::memory::Flags> flags = namdb::memory::parse_flags(argc, argv, exit_code);
   if (!flags) return exit_code;
-  const namdb::config::DaemonLog log("nam-memoryd", flags->log_level);
-  return namdb::memory::run(std::move(*flags));
+  const namdb::config::DaemonLog log("nam-memoryd", flags->service.log_level, flags->service.log_format);
+  return namdb::memory::run(std::move(*flags), {argc, argv});
 }

@@ -10,7 +10,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "common/base/standard_output.h"
@@ -81,6 +86,35 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::atomic<bool> leaving_{false};
 };
 
+// Bytes that are no UTF-8 are replaced, so that each line can be read.
+std::string quoted(spdlog::string_view_t text) {
+  return nlohmann::json(std::string(text.data(), text.size()))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& line) override {
+    const auto since = message.time.time_since_epoch();
+    const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(since).count() % 1000;
+    std::tm utc{};
+    ::gmtime_r(&seconds, &utc);
+    char time[32];
+    const std::size_t length = std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &utc);
+    char fraction[8];
+    std::snprintf(fraction, sizeof fraction, ".%03dZ", static_cast<int>(milliseconds));
+    const auto level = spdlog::level::to_string_view(message.level);
+    std::string text = R"({"time":")";
+    text.append(time, length).append(fraction);
+    text.append(R"(","level":")").append(level.data(), level.size());
+    text.append(R"(","daemon":)").append(quoted(message.logger_name));
+    text.append(R"(,"message":)").append(quoted(message.payload)).append("}\n");
+    line.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
+};
+
 std::shared_ptr<spdlog::details::thread_pool> make_thread() {
   // The daemon's other threads handle signals, but for those of a crash of this one.
   sigset_t blocked;
@@ -97,7 +131,7 @@ std::shared_ptr<spdlog::details::thread_pool> make_thread() {
 
 class DaemonLog::Parts {
  public:
-  Parts(const std::string& daemon, const std::string& level, int descriptor)
+  Parts(const std::string& daemon, const std::string& level, const std::string& format, int descriptor)
       : before_(spdlog::default_logger()),
         sink_(std::make_shared<DescriptorSink>(descriptor)),
         pool_(make_thread()) {
@@ -105,7 +139,10 @@ class DaemonLog::Parts {
     logger_ = std::make_shared<spdlog::async_logger>(daemon, sink_, pool_,
                                                      spdlog::async_overflow_policy::overrun_oldest);
     logger_->set_level(spdlog::level::from_str(level));
-    logger_->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
+    if (format == "json")
+      logger_->set_formatter(std::make_unique<JsonFormatter>());
+    else
+      logger_->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
     spdlog::set_default_logger(logger_);
   }
   ~Parts() {
@@ -122,11 +159,16 @@ class DaemonLog::Parts {
   std::shared_ptr<spdlog::logger> logger_;
 };
 
-DaemonLog::DaemonLog(const std::string& daemon, const std::string& level, int descriptor) {
+DaemonLog::DaemonLog(const std::string& daemon, const std::string& level, const std::string& format,
+                     int descriptor) {
   ignore_broken_pipes();
-  parts_ = std::make_unique<Parts>(daemon, level, descriptor);
+  parts_ = std::make_unique<Parts>(daemon, level, format, descriptor);
 }
 
 DaemonLog::~DaemonLog() = default;
+
+void DaemonLog::set_level(const std::string& level) {
+  spdlog::default_logger()->set_level(spdlog::level::from_str(level));
+}
 
 }  // namespace namdb::config

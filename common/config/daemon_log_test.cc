@@ -40,7 +40,7 @@ constexpr std::size_t kLines = 20'000;
 
 TEST_CASE("A log that nobody reads blocks nobody, and says later how many lines it dropped") {
   Pipe pipe;
-  std::optional<DaemonLog> log(std::in_place, "test", "info", pipe.ends[1]);
+  std::optional<DaemonLog> log(std::in_place, "test", "info", "text", pipe.ends[1]);
   for (std::size_t i = 0; i < kLines; ++i) spdlog::info("a line, the same each time");
   std::string text;
   while (text.find("were dropped") == std::string::npos) text += pipe.read_some();
@@ -67,7 +67,7 @@ TEST_CASE("A log that nobody reads blocks nobody, and says later how many lines 
 TEST_CASE("A log whose reader is gone does not end the process") {
   Pipe pipe;
   pipe.close_reader();
-  const DaemonLog log("test", "info", pipe.ends[1]);
+  const DaemonLog log("test", "info", "text", pipe.ends[1]);
   for (int i = 0; i < 100; ++i) spdlog::warn("nobody reads this");
   // Nor does any other thread's write to a pipe.
   CHECK(::write(pipe.ends[1], "x", 1) == -1);
@@ -77,7 +77,7 @@ TEST_CASE("A log whose reader is gone does not end the process") {
 TEST_CASE("A log that is read arrives whole, in order, down to its level") {
   Pipe pipe;
   {
-    const DaemonLog log("nam-testd", "info", pipe.ends[1]);
+    const DaemonLog log("nam-testd", "info", "text", pipe.ends[1]);
     spdlog::debug("not of interest");
     spdlog::info("first");
     spdlog::error("second");
@@ -90,6 +90,31 @@ TEST_CASE("A log that is read arrives whole, in order, down to its level") {
   CHECK_THAT(text, !Catch::Contains("interest"));
 }
 
+TEST_CASE("As json each line of the log is an object, whatever its message has") {
+  Pipe pipe;
+  std::optional<DaemonLog> log(std::in_place, "test", "info", "json", pipe.ends[1]);
+  spdlog::warn("a \"quoted\" word,\na line and \xff");
+  log.reset();
+  const std::string text = pipe.read_some();
+  CHECK(text.starts_with("{\"time\":\"20"));
+  const std::string rest = text.substr(text.find("\",\"level\""));
+  CHECK(rest ==
+        "\",\"level\":\"warning\",\"daemon\":\"test\",\"message\":\"a \\\"quoted\\\" word,\\na line and "
+        "\xef\xbf\xbd\"}\n");
+}
+
+TEST_CASE("The level of a log can change") {
+  Pipe pipe;
+  std::optional<DaemonLog> log(std::in_place, "test", "info", "text", pipe.ends[1]);
+  spdlog::debug("not yet");
+  DaemonLog::set_level("debug");
+  spdlog::debug("now");
+  log.reset();
+  const std::string text = pipe.read_some();
+  CHECK(text.find("not yet") == std::string::npos);
+  CHECK(text.find("debug: now") != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("The last line before the end arrives, however soon the end comes") {
@@ -97,7 +122,7 @@ TEST_CASE("The last line before the end arrives, however soon the end comes") {
   for (int i = 0; i < 3'000; ++i) {
     Pipe pipe;
     {
-      const DaemonLog log("test", "info", pipe.ends[1]);
+      const DaemonLog log("test", "info", "text", pipe.ends[1]);
       spdlog::error("the last words");
       // Ends at different moments of the log's thread.
       std::atomic<int> turns = 0;

@@ -55,13 +55,12 @@ Nonce make_nonce() {
   return nonce;
 }
 
-Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role, const Nonce& client,
-                 const Nonce& server) {
-  std::string message = "namdb ";
-  message += transport;
+namespace {
+
+Proof prove(const ClusterKey& key, const std::string& channel, ProofRole role, std::string_view transcript) {
+  std::string message = "namdb " + channel;
   message += role == ProofRole::server ? " server" : " client";
-  message.append(reinterpret_cast<const char*>(client.data()), client.size());
-  message.append(reinterpret_cast<const char*>(server.data()), server.size());
+  message += transcript;
   Proof proof;
   unsigned length = 0;
   NAMDB_CHECK(::HMAC(::EVP_sha256(), key.bytes.data(), static_cast<int>(key.bytes.size()),
@@ -69,6 +68,20 @@ Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole ro
                      &length) != nullptr);
   NAMDB_CHECK(length == proof.size());
   return proof;
+}
+
+}  // namespace
+
+Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role, const Nonce& client,
+                 const Nonce& server) {
+  std::string nonces(reinterpret_cast<const char*>(client.data()), client.size());
+  nonces.append(reinterpret_cast<const char*>(server.data()), server.size());
+  return prove(key, std::string(transport), role, nonces);
+}
+
+Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role,
+                 std::string_view transcript) {
+  return prove(key, std::string(transport) + " encrypted", role, transcript);
 }
 
 bool equal(const Proof& a, const Proof& b) {

@@ -1,6 +1,6 @@
 // The cluster key: 32 secret bytes that every daemon of a cluster has. Each side of a new connection proves
-// that it knows them by an HMAC-SHA256 over both sides' nonces; the key itself is never sent. Connections are
-// not encrypted: an attacker who can change packets in flight is not kept out.
+// that it knows them by an HMAC-SHA256 over both sides' nonces; the key itself is never sent. On a connection
+// that is not encrypted (session_keys.h) an attacker who can change packets in flight is not kept out.
 #pragma once
 
 #include <array>
@@ -35,6 +35,9 @@ enum class ProofRole { client, server };
 // maker, and the transport's name ("tcp"), so that it proves nothing on another transport.
 Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role, const Nonce& client,
                  const Nonce& server);
+// Of a connection that will be encrypted: over all that both sides sent before.
+Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role,
+                 std::string_view transcript);
 // In constant time.
 bool equal(const Proof& a, const Proof& b);
 

@@ -3,6 +3,10 @@
 // client sends a Hello, and the server an Answer with the welcome. Everything received is outside input; a
 // peer that is refused gets a Status with the reason. Little-endian, no padding between the pieces, each of
 // which is followed by its CRC-32C: a flipped bit ends the connection, and is no wrong key.
+//
+// Where the connection is to be encrypted, a Share follows each Greeting, the proofs cover all of these, and
+// everything behind the proofs is encrypted. Both sides must want it: nobody gives in, so nobody between them
+// can have them talk in the clear.
 #pragma once
 
 #include <array>
@@ -14,6 +18,7 @@
 
 #include "common/base/error.h"
 #include "common/fabric/cluster_key.h"
+#include "common/fabric/session_keys.h"
 #include "common/reactor/task.h"
 
 namespace namdb::fabric {
@@ -26,11 +31,13 @@ struct Dialect {
   std::array<char, 8> magic;
   std::uint32_t version;
   std::string_view name;
+  bool encrypted = false;  // needs a cluster key
 };
 
 // Its own CRC-32C is checked only when the versions agree, for another version may lack it.
 struct Greeting {
   static constexpr std::uint32_t kHasKey = 1;
+  static constexpr std::uint32_t kEncrypts = 2;
   std::array<char, 8> magic;
   std::uint32_t version;
   std::uint32_t flags;
@@ -56,6 +63,8 @@ class HandshakeStream {
   // The next `length_bytes` bytes; connection_failure when the connection ends or the deadline passes before.
   virtual reactor::Task<Result<std::string>> take(std::size_t length_bytes, std::uint64_t deadline_ns) = 0;
   virtual void send(const void* bytes, std::size_t length_bytes) = 0;
+  // From now on what is sent is encrypted, and what is taken was. Only of dialects that are encrypted.
+  virtual void encrypt(const Secret& sent, const Secret& received);
 
  protected:
   ~HandshakeStream() = default;

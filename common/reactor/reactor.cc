@@ -30,13 +30,10 @@ constexpr std::uint32_t kMinSpinPause = 32;
 constexpr std::uint32_t kMaxSpinPause = 4096;
 constexpr std::uint64_t kStolen_ns = 8 * kMicrosecond_ns;  // between two turns that had nothing to do
 
-// On few cores the peers of this process (other daemon, client) want the core that spinning would hold; the
-// spin gives it away with sched_yield(), but its caches and its turn in the scheduler are lost all the same.
-std::uint64_t default_spin_ns() {
-  cpu_set_t cpus;
-  if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 0;
-  return CPU_COUNT(&cpus) <= 2 ? 10 * kMicrosecond_ns : 50 * kMicrosecond_ns;
-}
+// On few cores, too: an answer of another daemon on the machine takes 10 to 40 us, and a spin that ends
+// before it costs both its time and the wake-up. Where the peers of this process want the core that it holds,
+// the spin gives it away with sched_yield(), and is left off after that.
+constexpr std::uint64_t kDefaultSpin_ns = 50 * kMicrosecond_ns;
 
 Status refused(int error_number) {
   Status cause = system_error(ErrorCode::configuration, "cannot create an io_uring", error_number);
@@ -85,7 +82,7 @@ Reactor::Reactor(const ReactorOptions& options, std::unique_ptr<io_uring> ring, 
       use_multishot_(options.use_multishot),
       wake_(std::make_unique<WakeDescriptor>(*this)),
       mailbox_([this] { wake_->signal(); }) {
-  if (options_.spin_ns == ReactorOptions::kDefaultSpin) options_.spin_ns = default_spin_ns();
+  if (options_.spin_ns == ReactorOptions::kDefaultSpin) options_.spin_ns = kDefaultSpin_ns;
   add_source(mailbox_);
   refresh_clock();
 }

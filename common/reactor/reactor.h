@@ -41,7 +41,7 @@ struct ReactorOptions {
   static constexpr std::uint64_t kDefaultSpin = ~std::uint64_t{0};
 
   std::uint64_t seed = 0;
-  // How long it polls before it sleeps. The default is decided by the number of cores; 0 sleeps at once
+  // How long it polls before it sleeps. The default outlasts an answer on one machine; 0 sleeps at once
   // (hostile: every message pays a wake-up), 1 s and more never sleeps under load (hostile: starves others).
   std::uint64_t spin_ns = kDefaultSpin;
   // Submissions that fit between two system calls; more are submitted early. Hostile: 2.

@@ -54,6 +54,10 @@ class Socket::Core final : public TurnHook {
   void release();
 
   OutputBuffer& output() { return filling_; }
+  void set_output_filter(OutputFilter& filter) {
+    filter_ = &filter;
+    unfiltered_bytes_ = filling_.size();
+  }
   std::size_t unsent_bytes() const { return filling_.size() + sending_.size() - sent_bytes_; }
   bool closed() const { return closed_; }
   bool broken() const { return broken_; }
@@ -80,6 +84,7 @@ class Socket::Core final : public TurnHook {
 
   void arm_receive();
   void on_received(std::int32_t result, std::uint32_t flags);
+  void take_filling();
   void submit_send();
   void on_sent(std::int32_t result);
   void on_watched(std::int32_t result);
@@ -97,6 +102,8 @@ class Socket::Core final : public TurnHook {
   OutputBuffer filling_;
   OutputBuffer sending_;
   std::size_t sent_bytes_ = 0;  // of sending_
+  OutputFilter* filter_ = nullptr;
+  std::size_t unfiltered_bytes_ = 0;  // at the front of filling_: from before there was a filter
   std::unique_ptr<std::byte[]> own_buffer_;
   ReceiveBuffers* shared_buffers_ = nullptr;
   bool want_receive_ = false;
@@ -202,13 +209,22 @@ void Socket::Core::end_of_turn() {
     if (broken_ || shutdown_done_) {
       filling_.clear();
     } else if (!filling_.empty()) {
-      std::swap(filling_, sending_);
+      take_filling();
       submit_send();
     } else if (shutdown_asked_) {
       shutdown_done_ = true;
       ::shutdown(descriptor_, SHUT_WR);
     }
   }
+}
+
+// The gathered bytes become those that are sent.
+void Socket::Core::take_filling() {
+  if (filter_ == nullptr) return std::swap(filling_, sending_);
+  const std::size_t unfiltered_bytes = std::exchange(unfiltered_bytes_, 0);
+  sending_.append(filling_.data(), unfiltered_bytes);
+  filter_->filter(std::span(filling_.data(), filling_.size()).subspan(unfiltered_bytes), sending_);
+  filling_.clear();
 }
 
 void Socket::Core::submit_send() {
@@ -316,6 +332,9 @@ OutputBuffer& Socket::output() {
 }
 void Socket::send_soon() {
   core_->send_soon();
+}
+void Socket::set_output_filter(OutputFilter& filter) {
+  core_->set_output_filter(filter);
 }
 std::size_t Socket::unsent_bytes() const {
   return core_->unsent_bytes();

@@ -40,6 +40,16 @@ class SocketHandler {
   ~SocketHandler() = default;
 };
 
+// Bytes that were gathered for a send pass through it, where a socket has one.
+class OutputFilter {
+ public:
+  // Appends to `output` what is to be sent for `bytes`.
+  virtual void filter(std::span<const std::byte> bytes, OutputBuffer& output) = 0;
+
+ protected:
+  ~OutputFilter() = default;
+};
+
 class Socket {
  public:
   // Takes the connected descriptor. Nothing is received before start_receiving().
@@ -58,6 +68,8 @@ class Socket {
   // Bytes to be sent are appended here; followed by send_soon() in the same turn.
   OutputBuffer& output();
   void send_soon();
+  // From now on: bytes that were appended before leave as they are. Once; it outlives the socket.
+  void set_output_filter(OutputFilter& filter);
   // Appended and not yet accepted by the operating system.
   std::size_t unsent_bytes() const;
 

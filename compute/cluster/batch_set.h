@@ -22,8 +22,10 @@ class BatchSet {
 
   fabric::Batch& at(layout::ServerId server) { return batches_[server]; }
   void read(layout::GlobalAddress from, std::byte* local, std::size_t length_bytes) {
-    at(from.server()).read(from.offset(), local, static_cast<std::uint32_t>(length_bytes));
+    at(from.server()).read(from.offset(), local, static_cast<std::uint32_t>(length_bytes), fenced_);
   }
+  // While on, a READ that is added waits for all READs and atomics of its channel before it.
+  void fence_reads(bool on) { fenced_ = on; }
   void write(layout::GlobalAddress to, const std::byte* local, std::size_t length_bytes) {
     at(to.server()).write(to.offset(), local, static_cast<std::uint32_t>(length_bytes));
   }
@@ -78,6 +80,7 @@ class BatchSet {
   reactor::StableVector<fabric::Batch> singles_;  // without doorbell batching: an operation each
   std::unique_ptr<FindSet> finds_;
   fabric::LocalBuffer sources_;
+  bool fenced_ = false;
   bool posted_ = false;
   bool complete_at_once_ = false;
 };

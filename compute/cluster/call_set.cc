@@ -8,6 +8,10 @@ bool CallSet::empty() const {
   return std::ranges::all_of(calls_, [](const fabric::Call& call) { return call.request.empty(); });
 }
 
+bool CallSet::pending() const {
+  return std::ranges::any_of(calls_, &fabric::Call::pending);
+}
+
 void CallSet::post(std::uint16_t method, fabric::OperationCounters& counters) {
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     fabric::Call& call = calls_[i];

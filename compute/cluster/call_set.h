@@ -30,6 +30,8 @@ class CallSet {
   // so that locks of which nothing is known are undone once the slot is closed.
   void give_up();
   bool empty() const;
+  // Some call that was posted is still under way.
+  bool pending() const;
   std::size_t size() const { return calls_.size(); }
 
  private:

@@ -109,6 +109,8 @@ class ChainLocks {
 
   ChainLock& chain_at(const storage::TableRef& table, const layout::BucketArray& array,
                       layout::GlobalAddress main);
+  // Of rows that come after those of that chain: many rows lie all over the memory, in the order of chains.
+  void prefetch_behind(std::size_t chain) const;
   void index_chains();
   // Of the chain of that bucket, left or not: nothing leads back to one that was left.
   std::optional<std::size_t> position_of(layout::GlobalAddress main) const;

@@ -85,7 +85,11 @@ reactor::Task<Status> Commit::run() {
   status = co_await lock();
   if (status.ok() && journal_.in_room()) status = co_await journal_.borrow_rooms();
   const bool changes_indexes = status.ok() && indexes_.any();
-  if (changes_indexes) status = co_await indexes_.run(stamp_);
+  built_ = RowParts(rows());
+  // Versions with timestamps are built once they have been validated.
+  const bool builds = transaction_.control().timestamps() == nullptr;
+  const IndexWrites::Meanwhile meanwhile = [this, builds] { return builds && build_more_images(); };
+  if (changes_indexes) status = co_await indexes_.run(stamp_, &meanwhile);
   // A duplicate counts only if all reads that led to it were true at once.
   Validation* const validation = transaction_.control().validation();
   if (validation != nullptr && (status.ok() || status.code() == ErrorCode::duplicate_key)) {
@@ -96,9 +100,14 @@ reactor::Task<Status> Commit::run() {
     if (!validated.ok()) status = std::move(validated);
   }
   if (!status.ok()) co_return co_await release(std::move(status));
-  for (RowParts part(rows()); part.next();) {
-    build_images(part);
-    if (part.more()) co_await worker_.executor.yield();
+  while (build_more_images()) {
+    if (built_.more()) co_await worker_.executor.yield();
+  }
+  if (may_install_with_log()) {
+    status = co_await log_and_install();
+    if (!status.ok()) co_return unknown();
+    after_commit();
+    co_return Status();
   }
   deferred_ = may_defer();
   status = co_await log();
@@ -264,6 +273,12 @@ reactor::Task<Status> Commit::wait_for_ring(RecordLock* record) {
                    "the version mover is behind: no free slot in a record's version ring");
 }
 
+bool Commit::build_more_images() {
+  if (!built_.next()) return false;
+  build_images(built_);
+  return true;
+}
+
 void Commit::build_images(const RowParts& part) {
   const Timestamps* const timestamps = transaction_.control().timestamps();
   for (std::size_t i = part.begin(); i != part.end(); ++i) {
@@ -345,6 +360,15 @@ bool Commit::may_defer() const {
   const txn::Cluster& cluster = worker_.cluster;
   return transaction_.may_answer_early() && cluster.flushed() && !journal_.in_room() &&
          transaction_.session().deferred.has_room() && cluster.optimisations().outstanding_requests;
+}
+
+// Protocols that do not wait for the install answer once the entry stands, anyway.
+bool Commit::may_install_with_log() const {
+  const txn::Cluster& cluster = worker_.cluster;
+  return transaction_.control().waits_for_publish() && locking() == nullptr && journal_.hosts().size() == 1 &&
+         rows() <= RowParts::kRowsInTurn && !cluster.flushed() && !journal_.in_room() &&
+         !cluster.stages().two_sided(layout::Stage::log) &&
+         !cluster.stages().two_sided(layout::Stage::install) && cluster.optimisations().outstanding_requests;
 }
 
 reactor::Task<Status> Commit::log() {

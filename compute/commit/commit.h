@@ -20,7 +20,9 @@
 //            ends here: the rest goes on in the background (compute/txn/deferred_commits.h).
 //   install  a record: displaced version into its ring slot (image, then ring word), the changed parts of the
 //            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
-//            last the lock word.
+//            last the lock word. Where the commit writes to one memory server alone, and waits for no disk,
+//            the WRITEs of install are posted behind the entry, in the same batch: a channel's WRITEs take
+//            effect in posting order, and those that a lost channel drops are its last ones.
 //   publish  the slot's word in the timestamp vector; behind install in the same batch where all of it goes
 //            to the one channel that publishes, else once install completed on all servers. Where the
 //            vector does not decide which versions are visible, the commit does not wait for it: publishing
@@ -95,6 +97,8 @@ class Commit final : private JournalContents {
   void note_locks();
   Status examine_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
+  // The next part of them; false: there is none left.
+  bool build_more_images();
   void build_images(const RowParts& part);
   void build_image(RecordLock& record, const Timestamps* timestamps);
   void install_body(const RecordLock& record);
@@ -105,12 +109,18 @@ class Commit final : private JournalContents {
   // Others of its session that were answered early become visible before it.
   reactor::Task<void> follow_deferred();
   bool may_defer() const;
+  bool may_install_with_log() const;
   reactor::Task<Status> log();
+  // Both in one batch, and the publish.
+  reactor::Task<Status> log_and_install();
   Status unknown();
-  reactor::Task<Status> publish(bool piggybacks);
+  // Sends the publish behind the install that is in the batches, if it may be. `piggybacked_` is up to where.
+  void piggyback();
+  // After the batches.
+  reactor::Task<Status> publish();
   void add_installs(const RowParts& part);
   // True: the install is under way, and nobody needs to wait for it.
-  bool install_passively(bool piggybacks);
+  bool install_passively();
   // True: install and publish go on in the background.
   bool defer_install();
   txn::PassiveInstall passive_install();
@@ -133,6 +143,8 @@ class Commit final : private JournalContents {
   IndexWrites indexes_;
   CommitJournal journal_;
   fabric::LocalBuffer publish_word_;
+  std::uint32_t piggybacked_ = 0;  // the counter up to which the batches publish; 0: they do not
+  RowParts built_{0};              // the images of the rows before its end are built
   bool passive_ = false;
   bool deferred_ = false;
   bool installs_added_ = false;  // all that is left to be installed is in the batches

@@ -47,7 +47,7 @@ void Commit::after_install() {
   locking()->after_unlock();
 }
 
-bool Commit::install_passively(bool piggybacks) {
+bool Commit::install_passively() {
   const txn::Optimisations& optimisations = worker_.cluster.optimisations();
   if (!optimisations.passive_acknowledgement || !optimisations.outstanding_requests ||
       transaction_.control().waits_for_publish() || journal_.in_room() || !batches_.only_writes() ||
@@ -55,7 +55,7 @@ bool Commit::install_passively(bool piggybacks) {
     return false;
   }
   txn::PassiveInstall install = passive_install();
-  install.piggybacks = piggybacks;
+  install.piggybacked = piggybacked_;
   worker_.passive_installs.begin(std::move(install), counters_);
   return true;
 }
@@ -102,17 +102,8 @@ reactor::Task<Status> Commit::install() {
     if (!status.ok()) co_return status;
     co_await worker_.executor.yield();
   }
-  // A call is not ordered behind WRITEs of the vector that are under way; nor are operations that are posted
-  // one by one.
-  const layout::ServerId publishing = slot_->publishing_server();
-  const bool piggybacks = batches_.only(publishing) && slot_->may_piggyback(stamp_.counter) &&
-                          !worker_.cluster.stages().two_sided(layout::Stage::install) &&
-                          worker_.cluster.optimisations().outstanding_requests;
-  if (piggybacks) {
-    publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);
-    slot_->piggyback(stamp_.counter, batches_.at(publishing), publish_word_.data());
-  }
-  passive_ = install_passively(piggybacks);
+  piggyback();
+  passive_ = install_passively();
   if (passive_) {
     after_install();
     co_return Status();
@@ -120,14 +111,34 @@ reactor::Task<Status> Commit::install() {
   Status status = co_await batches_.run(counters_, layout::Stage::install);
   if (!status.ok()) co_return status;
   after_install();
-  status = co_await publish(piggybacks);
+  status = co_await publish();
   if (status.ok() && journal_.in_room()) co_await journal_.finish();
   co_return transaction_.control().waits_for_publish() ? status : Status();
 }
 
-reactor::Task<Status> Commit::publish(bool piggybacks) {
-  if (piggybacks) {
-    slot_->piggyback_completed(stamp_.counter);
+reactor::Task<Status> Commit::log_and_install() {
+  journal_.add_entries(stamp_, lock_stamp_);
+  for (RowParts part(rows()); part.next();) add_installs(part);
+  piggyback();
+  Status status = co_await batches_.run(counters_, layout::Stage::log);
+  if (!status.ok()) co_return status;
+  co_return co_await publish();
+}
+
+void Commit::piggyback() {
+  // A call is not ordered behind WRITEs of the vector that are under way; nor are operations that are posted
+  // one by one.
+  const layout::ServerId publishing = slot_->publishing_server();
+  if (!batches_.only(publishing) || worker_.cluster.stages().two_sided(layout::Stage::install) ||
+      !worker_.cluster.optimisations().outstanding_requests)
+    return;
+  publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);
+  piggybacked_ = slot_->piggyback(stamp_.counter, batches_.at(publishing), publish_word_.data());
+}
+
+reactor::Task<Status> Commit::publish() {
+  if (piggybacked_ != 0) {
+    slot_->piggyback_completed(piggybacked_);
     co_return Status();
   }
   ++counters_.writes;

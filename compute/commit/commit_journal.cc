@@ -165,12 +165,16 @@ void CommitJournal::add_entry(Part& part, std::size_t index, layout::Stamp stamp
   add_write(place.address, part.entry.data(), writer.finish(place.entry));
 }
 
+void CommitJournal::add_entries(layout::Stamp stamp, layout::Stamp lock) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) add_entry(parts_[i], i, stamp, lock);
+}
+
 reactor::Task<Status> CommitJournal::log(layout::Stamp stamp, layout::Stamp lock) {
   if (in_room()) {
     const Status status = co_await write_rooms();
     if (!status.ok()) co_return status;
   }
-  for (std::size_t i = 0; i < parts_.size(); ++i) add_entry(parts_[i], i, stamp, lock);
+  add_entries(stamp, lock);
   if (worker_.cluster.flushed()) co_return co_await write_and_ask();
   co_return co_await batches_.run(counters_, layout::Stage::log);
 }

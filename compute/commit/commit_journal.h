@@ -70,6 +70,9 @@ class CommitJournal {
   reactor::Task<Status> borrow_rooms();
   // `lock`: in the lock words of records. An error means that the outcome is unknown.
   reactor::Task<Status> log(layout::Stamp stamp, layout::Stamp lock);
+  // Where no part is in a room, and the database is not `flushed`: the same, but that the parts are in the
+  // batches, which the caller runs before this worker runs anything else.
+  void add_entries(layout::Stamp stamp, layout::Stamp lock);
   // Likewise. Before anything is installed.
   reactor::Task<Status> await_durable();
   // The ends of the entries in the streams of their hosts; once logged.

@@ -11,6 +11,7 @@
 #include "compute/txn/bucket_scan.h"
 #include "compute/txn/commit_outcomes.h"
 #include "compute/txn/row_parts.h"
+#include "compute/txn/table_read.h"
 #include "compute/txn/validation.h"
 
 namespace namdb::protocol {
@@ -18,6 +19,7 @@ namespace namdb::protocol {
 using storage::TableRef;
 
 std::unique_ptr<txn::TableScan> EngineTransaction::scan(const TableRef& table) {
+  if (TableRead::possible(*this)) return std::make_unique<TableRead>(*this, table);
   return std::make_unique<BucketScan>(*this, table, BucketScan::Order::by_address);
 }
 

@@ -14,7 +14,7 @@ void PassiveInstalls::begin(PassiveInstall install, fabric::OperationCounters& c
   }
   if (!cluster_.stages().two_sided(layout::Stage::install)) begun->batches.post(counters);
   counters += std::exchange(unclaimed_, {});
-  if (!begun->piggybacks) {  // then it is published by a WRITE of its own
+  if (begun->piggybacked == 0) {  // then it is published by a WRITE of its own
     ++counters.writes;
     counters.write_bytes += 8;
   }
@@ -38,8 +38,8 @@ reactor::Task<void> PassiveInstalls::run(std::unique_ptr<PassiveInstall> install
     co_return;
   }
   remember_locations(*install);
-  if (install->piggybacks) {
-    install->slot->piggyback_completed(install->counter);
+  if (install->piggybacked != 0) {
+    install->slot->piggyback_completed(install->piggybacked);
   } else {
     slots_.finish_later(install->slot, install->counter);
   }
@@ -72,12 +72,12 @@ reactor::Task<Status> PassiveInstalls::install_deferred(PassiveInstall* install)
   ExecutionSlot& slot = *install->slot;
   const bool by_calls = cluster_.stages().two_sided(layout::Stage::install);
   fabric::LocalBuffer publish_word;
-  const bool piggybacks = !by_calls && cluster_.optimisations().outstanding_requests &&
-                          install->batches.only(slot.publishing_server()) &&
-                          slot.may_piggyback(install->counter);
-  if (piggybacks) {
+  std::uint32_t piggybacked = 0;
+  if (!by_calls && cluster_.optimisations().outstanding_requests &&
+      install->batches.only(slot.publishing_server())) {
     publish_word = fabric::LocalBuffer(cluster_.pool(), 8);
-    slot.piggyback(install->counter, install->batches.at(slot.publishing_server()), publish_word.data());
+    piggybacked =
+        slot.piggyback(install->counter, install->batches.at(slot.publishing_server()), publish_word.data());
     install->batches.post(counted);
   }
   Status status = co_await install->batches.run_in_background(counted, layout::Stage::install);
@@ -88,8 +88,8 @@ reactor::Task<Status> PassiveInstalls::install_deferred(PassiveInstall* install)
     verdicts_.add(each.server, verdict);
   }
   remember_locations(*install);
-  if (piggybacks) {
-    slot.piggyback_completed(install->counter);
+  if (piggybacked != 0) {
+    slot.piggyback_completed(piggybacked);
   } else if (install->waits_for_publish) {
     status = co_await slot.finish(install->counter);
   } else {

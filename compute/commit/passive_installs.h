@@ -54,7 +54,7 @@ struct PassiveInstall {
   BatchSet batches;  // WRITEs only; their sources are copied
   std::shared_ptr<ExecutionSlot> slot;
   std::uint32_t counter = 0;
-  bool piggybacks = false;  // the counter's publish is among them
+  std::uint32_t piggybacked = 0;  // they publish up to that counter; 0: they do not
   std::uint64_t generation = 0;
   reactor::PooledVector<std::pair<std::uint32_t, layout::GlobalAddress>> deleted;  // tables, records
   // Of a commit whose entries are not durable yet, up to these ends.

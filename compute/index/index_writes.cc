@@ -47,6 +47,8 @@ void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
 }
 
 void IndexWrites::plan() {
+  constexpr std::size_t kMany = 64;
+  if (transaction_.accesses().size() >= kMany) changes_.reserve(transaction_.accesses().size());
   for (const Access& access : transaction_.accesses()) {
     if (access.write == WriteKind::none) continue;
     // The indexes of the current catalog: the builder of an index waits for transactions that may not know of
@@ -112,11 +114,19 @@ Status IndexWrites::outcome(Status status) const {
   return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
 }
 
-reactor::Task<Status> IndexWrites::send(Some* changes) {
+reactor::Task<Status> IndexWrites::send(Some* changes, const Meanwhile* meanwhile) {
   txn::CallSet calls(worker_.cluster);
   Status status = add_requests(*changes, false, calls);
   if (!status.ok()) co_return status;
-  status = co_await calls.run(calls::kIndexWriteMethod, transaction_.mutable_counters());
+  fabric::OperationCounters& counters = transaction_.mutable_counters();
+  calls.post(calls::kIndexWriteMethod, counters);
+  ++counters.round_trips;
+  // The first turn sends the call.
+  for (bool more = true; more && calls.pending();) {
+    co_await worker_.executor.yield();
+    more = calls.pending() && (*meanwhile)();
+  }
+  status = co_await calls.finish(counters);
   status = outcome(std::move(status));
   if (!status.ok()) co_return status;
   status = take_results(*changes, calls);
@@ -124,7 +134,7 @@ reactor::Task<Status> IndexWrites::send(Some* changes) {
   co_return status;
 }
 
-reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
+reactor::Task<Status> IndexWrites::run(layout::Stamp stamp, const Meanwhile* meanwhile) {
   const bool late = worker_.executor.fresh_now_ns() - ahead_since_ns_ > calls::kAheadOfLocks_ns;
   Some some;
   std::size_t bytes = 0;
@@ -134,12 +144,12 @@ reactor::Task<Status> IndexWrites::run(layout::Stamp stamp) {
     some.push_back(&change);
     bytes += change.key.bytes.size();
     if (bytes < kRequest_bytes) continue;
-    Status status = co_await send(&some);
+    Status status = co_await send(&some, meanwhile);
     if (!status.ok()) co_return status;
     bytes = 0;
   }
   if (!some.empty()) {
-    Status status = co_await send(&some);
+    Status status = co_await send(&some, meanwhile);
     if (!status.ok()) co_return status;
   }
   if (rivals_.empty()) co_return Status();
@@ -208,17 +218,16 @@ reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
 }
 
 void IndexWrites::confirm() {
-  for (const auto& [server, verdict] : verdicts()) worker_.verdicts.add(server, verdict);
+  for (const Change& change : changes_) {
+    if (change.sequence != 0) worker_.verdicts.add(change.server, change.verdict());
+  }
 }
 
 std::vector<std::pair<layout::ServerId, calls::IndexVerdict>> IndexWrites::verdicts() const {
-  using Verdict = calls::IndexVerdict;
-  std::vector<std::pair<layout::ServerId, Verdict>> verdicts;
+  std::vector<std::pair<layout::ServerId, calls::IndexVerdict>> verdicts;
   verdicts.reserve(changes_.size());
   for (const Change& change : changes_) {
-    if (change.sequence == 0) continue;
-    const auto kind = change.kind == IndexChange::Kind::add ? Verdict::Kind::live : Verdict::Kind::dead;
-    verdicts.emplace_back(change.server, Verdict{kind, change.index->id, change.sequence, change.key.bytes});
+    if (change.sequence != 0) verdicts.emplace_back(change.server, change.verdict());
   }
   return verdicts;
 }

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -49,7 +50,10 @@ class IndexWrites {
   // All locks are held, and the displaced versions are those that were read: sends the rest. Errors before
   // anything is logged:
   // duplicate_key, serialization_failure, catalog_changed, out_of_memory, limit_exceeded, lost connections.
-  reactor::Task<Status> run(layout::Stamp stamp);
+  // `meanwhile`: a part of other work of the commit, to be done while a call is under way; false: there is
+  // none left.
+  using Meanwhile = std::function<bool()>;
+  reactor::Task<Status> run(layout::Stamp stamp, const Meanwhile* meanwhile);
   // The commit is published: the entries that it added are no longer in doubt, those that it left behind are
   // dead.
   void confirm();
@@ -66,6 +70,12 @@ class IndexWrites {
     layout::ServerId server = 0;
     bool sent = false;
     std::uint64_t sequence = 0;  // 0: the entry is not in doubt by it
+    // Once the commit is published.
+    calls::IndexVerdict verdict() const {
+      using Kind = calls::IndexVerdict::Kind;
+      return {kind == calls::IndexChange::Kind::add ? Kind::live : Kind::dead, index->id, sequence,
+              key.bytes};
+    }
     bool checked() const { return kind == calls::IndexChange::Kind::add && index->unique && !key.has_null; }
   };
   struct Rival {
@@ -77,7 +87,7 @@ class IndexWrites {
   using Some = std::vector<Change*>;
   Status duplicate(const Change& change);
   static Status add_requests(const Some& changes, bool ahead, txn::CallSet& calls);
-  reactor::Task<Status> send(Some* changes);
+  reactor::Task<Status> send(Some* changes, const Meanwhile* meanwhile);
   Status outcome(Status of_call) const;
   Status take_results(const Some& changes, const txn::CallSet& calls);
   Status take_result(Change& change, const calls::IndexChangeResult& result);

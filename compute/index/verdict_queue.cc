@@ -7,39 +7,50 @@ namespace {
 
 constexpr std::uint64_t kLinger_ns = 2 * kMillisecond_ns;
 constexpr std::size_t kEnough_bytes = 32U << 10;
-// More than this is dropped: the memory server is not to be reached, or far behind.
-constexpr std::size_t kMost_bytes = fabric::kMaxCall_bytes / 2;
+// More than this is dropped: the memory server is not to be reached, or far behind. One commit may well have
+// the verdicts on a million entries, and each that is lost costs a look at its record.
+constexpr std::size_t kMost_bytes = 128U << 20;
+// Calls to a memory server once this is closing: the connection's end does not wait for more.
+constexpr std::size_t kLastCalls = 4;
 
 }  // namespace
 
 void VerdictQueue::add(layout::ServerId server, const calls::IndexVerdict& verdict) {
   if (gate_.closing()) return;
   Queue& queue = queues_.try_emplace(server, cluster_.executor()).first->second;
-  if (queue.items.size() > kMost_bytes) return;
-  append(queue.items, verdict);
+  if (queue.bytes > kMost_bytes) return;
+  if (queue.parts.empty() || queue.parts.back().size() >= kEnough_bytes) queue.parts.emplace_back();
+  std::string& part = queue.parts.back();
+  const std::size_t before = part.size();
+  append(part, verdict);
+  queue.bytes += part.size() - before;
   if (!queue.sending) {
     queue.sending = true;
     cluster_.executor().spawn(gate_, send(server, &queue));
-  } else if (queue.items.size() >= kEnough_bytes) {
+  } else if (part.size() >= kEnough_bytes) {
     queue.wake.notify_all();
   }
 }
 
 reactor::Task<void> VerdictQueue::send(layout::ServerId server, Queue* queue) {
-  while (!queue->items.empty() && !cluster_.lacks(server)) {
+  std::size_t last_calls = 0;
+  while (queue->bytes != 0 && !cluster_.lacks(server)) {
     const std::uint64_t deadline_ns = cluster_.executor().now_ns() + kLinger_ns;
     bool more = true;
-    while (more && queue->items.size() < kEnough_bytes && !gate_.closing()) {
+    while (more && queue->bytes < kEnough_bytes && !gate_.closing()) {
       more = co_await queue->wake.wait_until(deadline_ns);
     }
     if (cluster_.lacks(server)) break;
+    if (gate_.closing() && last_calls++ == kLastCalls) break;
     // An error means that the server is gone: nothing to do about a verdict.
-    std::string items;
-    std::swap(items, queue->items);
+    std::string items = std::move(queue->parts.front());
+    queue->parts.pop_front();
+    queue->bytes -= items.size();
     const auto reply = co_await cluster_.call_bytes(server, calls::kIndexSettleMethod, std::move(items));
     (void)reply;
   }
-  queue->items.clear();
+  queue->parts.clear();
+  queue->bytes = 0;
   queue->sending = false;
 }
 

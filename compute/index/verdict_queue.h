@@ -3,6 +3,7 @@
 // checked later. They are sent many at a time, since a call wakes the memory server.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 
@@ -18,13 +19,14 @@ class VerdictQueue {
   explicit VerdictQueue(Cluster& cluster) : cluster_(cluster) {}
 
   void add(layout::ServerId server, const calls::IndexVerdict& verdict);
-  // Sends what is there. Before destruction.
+  // Sends what is there, or a part of it if it is much. Before destruction.
   reactor::Task<void> close();
 
  private:
   struct Queue {
     explicit Queue(reactor::Executor& executor) : wake(executor) {}
-    std::string items;
+    std::deque<std::string> parts;  // of a call each; the last one may become longer
+    std::size_t bytes = 0;
     bool sending = false;
     reactor::Event wake;  // of the sender that waits for more
   };

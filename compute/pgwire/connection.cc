@@ -48,6 +48,7 @@ Connection::Connection(std::unique_ptr<reactor::ByteStream> stream, sql::Environ
       output_(*stream_),
       buffer_(kBuffer_bytes),
       buffer_memory_(&process.client_memory()),
+      tls_memory_(&process.client_memory()),
       wake_(std::move(wake)),
       message_arrived_(environment.engine.executor()),
       end_done_(environment.engine.executor()),

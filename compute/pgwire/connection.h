@@ -138,6 +138,7 @@ class Connection : private sql::CopySource {
   Output output_;
   std::vector<char> buffer_;
   sql::MemoryShare buffer_memory_;  // beyond its first size
+  sql::MemoryShare tls_memory_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::optional<ProcessState::CancelKey> key_;

@@ -147,10 +147,7 @@ Status Connection::describe(std::string_view payload) {
   if (Status status = parse_target(payload, target); !status.ok()) return status;
   if (target.kind == 'P') {
     const sql::Portal* portal = session_->find_portal(target.name);
-    if (portal == nullptr) {
-      return Status(ErrorCode::undefined_portal,
-                    "portal \"" + std::string(target.name) + "\" does not exist");
-    }
+    if (portal == nullptr) return session_->no_portal(target.name);
     if (Status status = session_->check_describe(*portal->plan); !status.ok()) return status;
     if (!portal->plan->gives_rows()) {
       output_.writer().no_data();
@@ -230,10 +227,7 @@ Task<Status> Connection::handle_execute(std::string_view payload, std::size_t fr
   ExecuteMessage execute;
   if (Status status = parse_execute(payload, execute); !status.ok()) co_return status;
   sql::Portal* portal = session_->find_portal(execute.portal);
-  if (portal == nullptr) {
-    co_return Status(ErrorCode::undefined_portal,
-                     "portal \"" + std::string(execute.portal) + "\" does not exist");
-  }
+  if (portal == nullptr) co_return session_->no_portal(execute.portal);
   // The next message decides whether the statement is a transaction of its own: Sync ends it. A client cannot
   // expect an answer before it has sent Sync or Flush. The Sync must have arrived whole: a commit is followed
   // by ReadyForQuery, even if the server stops or the rest of a message never arrives.

@@ -66,6 +66,9 @@ void tell_address(std::string_view peer, std::string_view host, sql::SessionActi
   activity.client_port = port;
 }
 
+// About as much as OpenSSL keeps for a connection, and its buffers beside it.
+constexpr std::uint64_t kTls_bytes = 60U << 10;
+
 }  // namespace
 
 Task<Connection::Step> Connection::start_up() {
@@ -117,6 +120,11 @@ Task<Connection::Step> Connection::answer(EncryptionRequest request) {
     co_return Step::go_on;
   }
   if (stop_ != Stop::none) co_return Step::end;
+  // Without memory it is refused, and not let in without TLS.
+  if (Status status = tls_memory_.resize(kTls_bytes); !status.ok()) {
+    fatal(status);
+    co_return Step::end;
+  }
   output_.raw("S");
   output_.flush();
   auto stream = std::make_unique<tls::ServerStream>(std::move(stream_), access_->tls);

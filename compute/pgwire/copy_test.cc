@@ -68,6 +68,25 @@ TEST_CASE("binary rows are the same there and back", "[copy]") {
   CHECK(rows(client) == "1\tx\t2024-01-02\n2\t\\N\t\\N\n");
 }
 
+TEST_CASE("binary data ends with its last message", "[copy]") {
+  World world;
+  TestClient client = with_table(world);
+  client.ask(query("INSERT INTO c VALUES (1, 'x', '2024-01-02')"));
+  const std::string data = all_data(client.ask(query("COPY c TO STDOUT (FORMAT binary)")));
+  client.ask(query("DELETE FROM c"));
+  for (const std::string& more : {std::string(1, '\0'), data.substr(19)}) {
+    CHECK(kinds(client.ask(query("COPY c FROM STDIN (FORMAT binary)"))) == "G");
+    const auto messages = client.ask(copy_data(data) + copy_data(more) + copy_done());
+    REQUIRE(kinds(messages) == "EZ");
+    CHECK(messages[0].field('C') == "22P04");
+    CHECK(messages[0].field('M') == "received copy data after EOF marker");
+    CHECK(rows(client).empty());
+  }
+  CHECK(kinds(client.ask(query("COPY c FROM STDIN (FORMAT binary)"))) == "G");
+  CHECK(kinds(client.ask(copy_data(data) + copy_fail("no more"))) == "EZ");
+  CHECK(rows(client).empty());
+}
+
 TEST_CASE("an error in the middle of COPY leaves nothing, and the rest of the data is dropped", "[copy]") {
   World world;
   TestClient client = with_table(world);
@@ -91,6 +110,14 @@ TEST_CASE("an error in the middle of COPY leaves nothing, and the rest of the da
   CHECK(error.field('C') == "23505");
   error = fails(copy_data("\\N\ta\t\\N\n"));
   CHECK(error.field('C') == "23502");
+  // Bytes that are no text, as they come and as escapes.
+  for (const char* line :
+       {"1\ta\t\\N\n2\xff\tb\t\\N\n", "1\ta\t\\N\n\xff\n", "1\ta\t\\N\n2\\xff\tb\t\\N\n"}) {
+    error = fails(copy_data(line));
+    CHECK(error.field('C') == "22021");
+    CHECK(error.field('M') == "invalid byte sequence for encoding \"UTF8\": 0xff");
+    CHECK(error.field('W') == "COPY c, line 2");
+  }
   error = fails(copy_data("1\ta\t\\N\n") + copy_fail("no more"));
   CHECK(error.field('C') == "57014");
   CHECK(error.field('M') == "COPY from stdin failed: no more");

@@ -187,6 +187,20 @@ TEST_CASE("a prepared FETCH has the columns of the cursor of that name", "[curso
   other.vanish();
 }
 
+TEST_CASE("a portal of a block that has failed hears of that", "[cursor]") {
+  World world;
+  TestClient client = TestClient::ready(world);
+  client.ask(query("BEGIN"));
+  const auto messages = client.ask(parse("", "SELECT 1 / (2 - i) FROM generate_series(1, 3) i") +
+                                   bind("", "") + execute("", 1) + execute("", 1) + sync());
+  CHECK(kinds(messages) == "12DsEZ");
+  CHECK(sqlstate(messages) == "22012");
+  CHECK(sqlstate(client.ask(execute("", 1) + sync())) == "25P02");
+  CHECK(sqlstate(client.ask(describe('P', "") + sync())) == "25P02");
+  client.ask(query("ROLLBACK"));
+  CHECK(sqlstate(client.ask(execute("", 1) + sync())) == "34000");
+}
+
 TEST_CASE("DECLARE takes the values of parameters, and keeps them", "[cursor]") {
   World world;
   TestClient client = with_rows(world);

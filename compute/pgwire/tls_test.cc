@@ -56,6 +56,26 @@ TEST_CASE("a session over TLS", "[tls]") {
   CHECK(world.server->connections() == 0);
 }
 
+TEST_CASE("the memory of TLS counts as the clients', and without it the client is refused", "[tls]") {
+  World world({.client_memory_bytes = 100'000});
+  CertificateFolder folder;
+  use_tls(world, folder.issue("db"));
+  {
+    TlsClient client(world);
+    REQUIRE(client.request());
+    REQUIRE(client.handshake());
+    CHECK(world.process.client_memory().used_bytes() > 30'000);
+    TestClient second(world);
+    second.pipe().peer = "192.0.2.7:4001";
+    second.pipe().local = false;
+    second.connect();
+    CHECK(sqlstate(second.ask(kSslRequest)) == "53200");
+    CHECK(second.pipe().server_closed);
+    client.below().vanish();
+  }
+  CHECK(world.process.client_memory().used_bytes() == 0);
+}
+
 TEST_CASE("TLS arrives in pieces of any size", "[tls]") {
   TlsWorld world;
   TlsClient client(world);

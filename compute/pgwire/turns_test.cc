@@ -66,7 +66,7 @@ TEST_CASE("each operator and function on long operands leaves other clients thei
                                                 "$1::varchar(1000)",
                                                 "$1::char(10000)",
                                                 "$1::char(10) = $2::char(10)",
-                                                "count($1)",
+                                                "count($1::text)",
                                                 "min($1 || $2)",
                                                 "max($2)"};
   for (const std::string& expression : expressions) {
@@ -156,9 +156,10 @@ TEST_CASE("a procedure without end leaves others their turn, and a cancel reques
 }
 
 TEST_CASE("a function in SQL gives others their turns, and ends when it is canceled or late", "[turns]") {
-  const std::string statement = GENERATE("SELECT deeper(0)", "SELECT ever()", "SELECT * FROM rows_for_ever()",
-                                         "SELECT count(soon(i)) FROM generate_series(1, 2000000000) AS i",
-                                         "CALL calls_ever()", "SELECT 1 WHERE EXISTS (SELECT ever())");
+  const std::string statement =
+      GENERATE("SELECT deeper(0)", "SELECT ever()", "SELECT * FROM rows_for_ever()",
+               "SELECT count(soon(i)) FROM generate_series(1, 2000000000) AS i", "CALL calls_ever()",
+               "SELECT 1 WHERE EXISTS (SELECT 1 WHERE ever() = 1)");
   CAPTURE(statement);
   World world;
   TestClient busy(world);

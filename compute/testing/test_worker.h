@@ -26,6 +26,7 @@
 #include "compute/index/verdict_queue.h"
 #include "compute/testing/region_fabric.h"
 #include "compute/txn/backoff.h"
+#include "compute/txn/calls_ahead.h"
 #include "compute/txn/commit_outcomes.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_releaser.h"
@@ -106,6 +107,7 @@ class TestWorker {
         verdicts(cluster),
         index_pages(1U << 16),
         passive_installs(cluster, registry, slot_keeper, hints, verdicts, locations),
+        calls_ahead(executor),
         lock_releaser(cluster, registry),
         priorities(executor, cluster.timestamps()),
         state{.executor = executor,
@@ -125,9 +127,11 @@ class TestWorker {
               .verdicts = verdicts,
               .commit_writes = txn::CommitWrites::changed,
               .index_reads = txn::IndexReads::calls,
+              .scan_reads = txn::ScanReads::buckets,
               .read_locks = txn::ReadLocks::none,
               .index_pages = index_pages,
               .passive_installs = passive_installs,
+              .calls_ahead = calls_ahead,
               .lock_releaser = lock_releaser,
               .running = running,
               .priorities = priorities,
@@ -145,6 +149,7 @@ class TestWorker {
   ~TestWorker() {
     run(passive_installs.close());
     run(lock_releaser.close());
+    run(calls_ahead.close());
     run(fetcher.close());
     run(hints.close());
     run(verdicts.close());
@@ -221,6 +226,7 @@ class TestWorker {
   txn::VerdictQueue verdicts;
   storage::IndexCache index_pages;
   txn::PassiveInstalls passive_installs;
+  txn::CallsAhead calls_ahead;
   txn::LockReleaser lock_releaser;
   txn::RunningTransactions running;
   txn::PriorityClock priorities;

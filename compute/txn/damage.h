@@ -6,6 +6,13 @@
 // that was not there before, or is there again with what was there before. Each READ is posted after the one
 // before completed. So one that shows the same free word as the one before, and not all of one version,
 // overlapped a writer at one of its ends at most; several in a row did not.
+//
+// Not so the first record of a place: it is one WRITE, whose header word is free from the beginning and may
+// land before the rest, and its writer may be held up in the middle, or die. A lookup by key never meets
+// that, since the bucket is written behind the record. A scan by calls (table_read.h) does, since the memory
+// server gives out places. Such a record has displaced nothing, and the snapshot sees neither the
+// header word's commit nor the body's: a commit that it sees was installed before. So the record is absent
+// (Lookup::expect_half_written).
 #pragma once
 
 #include <cstdint>

@@ -90,34 +90,36 @@ reactor::Task<void> ExecutionSlot::return_room(GlobalAddress room) {
   (void)status;
 }
 
-void ExecutionSlot::piggyback(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word) {
-  NAMDB_CHECK(may_piggyback(counter));
-  layout::store_word(registered_word, HeaderWord(Stamp{slot_, counter}).value());
+std::uint32_t ExecutionSlot::piggyback(std::uint32_t counter, fabric::Batch& batch,
+                                       std::byte* registered_word) {
+  note_ready(counter);
+  if (prefix_ < counter) return 0;
+  layout::store_word(registered_word, HeaderWord(Stamp{slot_, prefix_}).value());
   batch.write(vector_word_.offset(), registered_word, 8);
-  posted_ = counter;
+  posted_ = prefix_;
+  return prefix_;
 }
 
-void ExecutionSlot::piggyback_completed(std::uint32_t counter) {
-  completed_ = std::max(completed_, counter);
-  note_finished(counter);
+void ExecutionSlot::piggyback_completed(std::uint32_t published) {
+  completed_ = std::max(completed_, published);
   pass_aborted();
   published_.notify_all();
 }
 
-void ExecutionSlot::note_finished(std::uint32_t counter) {
-  // Most finish in their order, and need no place in the set.
+void ExecutionSlot::note_ready(std::uint32_t counter) {
+  // Most become ready in their order, and need no place in the set.
   if (counter == prefix_ + 1) {
     prefix_ = counter;
   } else {
-    finished_.insert(counter);
+    ready_.insert(counter);
   }
   advance();
 }
 
 void ExecutionSlot::advance() {
-  while (!finished_.empty() && *finished_.begin() <= prefix_ + 1) {
-    prefix_ = std::max(prefix_, *finished_.begin());
-    finished_.erase(finished_.begin());
+  while (!ready_.empty() && *ready_.begin() <= prefix_ + 1) {
+    prefix_ = std::max(prefix_, *ready_.begin());
+    ready_.erase(ready_.begin());
   }
 }
 
@@ -148,7 +150,7 @@ reactor::Task<Status> ExecutionSlot::publish_prefix() {
 }
 
 reactor::Task<Status> ExecutionSlot::finish(std::uint32_t counter) {
-  note_finished(counter);
+  note_ready(counter);
   while (completed_ < counter) {
     if (failed_ || cluster_.failed() || (lost_ != 0 && counter >= lost_)) {
       published_.notify_all();
@@ -165,7 +167,7 @@ reactor::Task<Status> ExecutionSlot::finish(std::uint32_t counter) {
 }
 
 bool ExecutionSlot::finish_unawaited(std::uint32_t counter) {
-  note_finished(counter);
+  note_ready(counter);
   return !publishing_ && prefix_ > posted_;
 }
 
@@ -177,13 +179,14 @@ reactor::Task<void> ExecutionSlot::publish() {
 void ExecutionSlot::finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts) {
   journals_.give_back(journal_parts);
   aborted_.insert(counter);
-  note_finished(counter);
+  note_ready(counter);
   pass_aborted();
   published_.notify_all();
 }
 
 // No version bears an aborted counter: the next publish passes over it, and needs no WRITE of its own.
 void ExecutionSlot::pass_aborted() {
+  aborted_.erase(aborted_.begin(), aborted_.upper_bound(completed_));
   while (posted_ == completed_ && !aborted_.empty() && *aborted_.begin() <= completed_ + 1) {
     completed_ = posted_ = std::max(completed_, *aborted_.begin());
     prefix_ = std::max(prefix_, completed_);

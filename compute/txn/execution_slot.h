@@ -5,9 +5,10 @@
 // Counters are taken in ascending order, fresh, never reused, and finish out of order: only the contiguous
 // prefix of finished ones is published, in ascending order, on the worker's channel to the memory server that
 // has the slot's word: server 0, where the timestamp vector is not partitioned. A counter is finished when
-// its commit's install completed on all servers, or its locks are confirmed released after an abort. A commit
-// whose operations all go to that one channel may have the publish sent behind its install, in the same
-// batch; its counter belongs to another publish's prefix only once that batch completed.
+// its commit's install completed on all servers, or its locks are confirmed released after an abort. It is
+// ready when it is finished, or when all of its install was posted on that one channel: WRITEs there take
+// effect in posting order. So each publish covers the contiguous prefix of ready counters, and may be sent
+// behind an install, in the same batch.
 //
 // A journal entry's place may be used again once the published prefix covers its counter, and the host of the
 // journal has been told so: install, unlock and publish are then complete. If a commit's items on a host are
@@ -57,9 +58,10 @@ class ExecutionSlot {
   // A commit begins: credit in the journals for entries of up to these lengths, and a fresh counter. In this
   // order, without a pause between: so the oldest unfinished counter always has its credit, and the rings
   // never lock up. Waits until there is room in the rings. Each part is of one host, where the journal is
-  // open, and fits its ring; they are the caller's until the commit ends. The caller then calls exactly one
-  // of finish(), finish_aborted() and piggyback_completed() for the counter, unless a channel failed. Errors:
-  // connection_failure; disk_full where a host's log has no room; serialization_failure after E.
+  // open, and fits its ring; they are the caller's until the commit ends. The counter then ends in one of
+  // these ways: finish() or finish_unawaited(); finish_aborted(); piggyback_completed(), where piggyback()
+  // published it; lose(). After a failed channel none of them has to follow. Errors: connection_failure;
+  // disk_full where a host's log has no room; serialization_failure after E.
   reactor::Task<Result<std::uint32_t>> begin_commit(std::span<const HostBytes> journal_parts);
   // The same; nullopt, and nothing is taken, where it would wait.
   std::optional<std::uint32_t> begin_commit_now(std::span<const HostBytes> journal_parts);
@@ -76,11 +78,12 @@ class ExecutionSlot {
   // --- publication ---
   // The memory server whose channel publishes.
   layout::ServerId publishing_server() const { return vector_word_.server(); }
-  // True if publishing `counter` may be sent behind an install all of whose operations go to that server.
-  bool may_piggyback(std::uint32_t counter) const { return counter == posted_ + 1; }
-  // Appends the publishing WRITE to the batch, which is posted before this worker runs anything else.
-  void piggyback(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word);
-  void piggyback_completed(std::uint32_t counter);
+  // The batch for that server has all of the counter's install, and is posted before this worker runs
+  // anything else. Appends the publishing WRITE, unless an older counter is not ready: gives the counter up
+  // to which it publishes, or 0; then finish() follows once the batch completed.
+  std::uint32_t piggyback(std::uint32_t counter, fabric::Batch& batch, std::byte* registered_word);
+  // The batch completed, which published up to there.
+  void piggyback_completed(std::uint32_t published);
   // The counter's commit or abort is complete everywhere. Publishes what became contiguous, and waits until
   // the published prefix covers the counter.
   reactor::Task<Status> finish(std::uint32_t counter);
@@ -93,6 +96,8 @@ class ExecutionSlot {
   // The counter's locks are confirmed released; no entry was written under it. Does not suspend.
   // `journal_parts`: those that it began with.
   void finish_aborted(std::uint32_t counter, std::span<const HostBytes> journal_parts);
+  // Aborted counters that no publish has passed yet.
+  std::size_t aborted_count() const { return aborted_.size(); }
   // The connection is over: wakes all waiters with an error; the slot is lost, and memory server 0 closes it.
   void fail();
   // A channel failed, so that locks under this slot may be left: the same, unless the connection goes on.
@@ -122,7 +127,7 @@ class ExecutionSlot {
   reactor::Task<Status> close();
 
  private:
-  void note_finished(std::uint32_t counter);
+  void note_ready(std::uint32_t counter);
   void advance();
   reactor::Task<Status> publish_prefix();
   void pass_aborted();
@@ -135,12 +140,12 @@ class ExecutionSlot {
   layout::GlobalAddress vector_word_;
   std::uint32_t first_counter_ = 0;
   std::uint32_t next_counter_ = 1;
-  std::uint32_t posted_ = 0;          // highest counter in a publish that was posted
-  std::uint32_t completed_ = 0;       // highest counter in a publish that completed
-  std::uint32_t prefix_ = 0;          // every counter up to here is finished
-  std::set<std::uint32_t> finished_;  // finished, above the prefix
-  std::set<std::uint32_t> aborted_;   // aborted, not passed yet
-  std::uint32_t lost_ = 0;            // the first counter that was lost; 0: none
+  std::uint32_t posted_ = 0;         // highest counter in a publish that was posted
+  std::uint32_t completed_ = 0;      // highest counter in a publish that completed
+  std::uint32_t prefix_ = 0;         // every counter up to here is ready
+  std::set<std::uint32_t> ready_;    // ready, above the prefix
+  std::set<std::uint32_t> aborted_;  // aborted, not passed yet
+  std::uint32_t lost_ = 0;           // the first counter that was lost; 0: none
   std::uint32_t holders_ = 0;
   bool publishing_ = false;
   bool failed_ = false;

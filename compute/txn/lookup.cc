@@ -111,25 +111,31 @@ void Lookup::add_read(txn::BatchSet& batches) {
   }
 }
 
+bool Lookup::reads_from(layout::ServerId server) const {
+  if (state_ == State::bucket) return !finds_ && bucket_.server() == server;
+  return state_ == State::record && record_.server() == server;
+}
+
 void Lookup::ask_for_record(txn::BatchSet& batches) {
+  if (found_ == nullptr) found_ = std::make_unique<calls::FoundPieces>();
   batches.find(bucket_.server(),
                {.bucket_offset = bucket_.offset(),
                 .key_hash = key_hash_,
                 .record_bytes = read_bytes(),
                 .leases = wants_lease_},
-               &found_);
+               found_.get());
 }
 
 // As if each piece had been READ by itself. Missing pieces are fetched in the next step.
 void Lookup::see_found(txn::WorkerState& worker, Visibility& visibility) {
   while (state_ == State::bucket && !waiting_) {
-    const std::string_view bucket = found_.take_bucket(bucket_.offset());
+    const std::string_view bucket = found_->take_bucket(bucket_.offset());
     if (bucket.empty()) return;
     std::memcpy(buffer_.data(), bucket.data(), bucket.size());
     see_bucket(worker, visibility);
   }
   if (state_ != State::record) return;
-  const std::string_view record = found_.take_record(record_.offset());
+  const std::string_view record = found_->take_record(record_.offset());
   if (record.empty()) return;
   std::memcpy(buffer_.data() + lease_at(*table_), record.data(), 8);
   std::memcpy(buffer_.data(), record.data() + 8, record.size() - 8);
@@ -152,6 +158,7 @@ std::uint32_t Lookup::advance(txn::WorkerState& worker, Visibility& visibility) 
         if (read_elsewhere_ != nullptr)
           std::memcpy(buffer_.data(), std::exchange(read_elsewhere_, nullptr), read_bytes());
         see_record(worker, visibility);
+        if (slot_of_half_ != 0) return std::exchange(slot_of_half_, 0);
         break;
       case State::older:
         step_back();
@@ -200,6 +207,19 @@ void Lookup::decide(txn::WorkerState& worker, Visibility& visibility, ReadDecisi
   }
 }
 
+// The key's place, and those of its neighbours. Each of these takes a miss of the processor's caches: an
+// insert brings none.
+void Lookup::remember(txn::WorkerState& worker, const layout::Bucket& bucket) const {
+  for (const layout::BucketEntry& entry : bucket.entries) {
+    if (entry.free()) continue;
+    if (entry.key_hash == key_hash_) {
+      worker.locations.insert(entry);
+    } else if (!expects_absent_) {
+      worker.locations.offer(entry);
+    }
+  }
+}
+
 void Lookup::see_bucket(txn::WorkerState& worker, Visibility& visibility) {
   // The batch of this READ also showed a newer catalog: the old array may be other memory by now.
   if (chain_.empty() && array_.generation < table_->arrays[server_].generation) {
@@ -218,14 +238,7 @@ void Lookup::see_bucket(txn::WorkerState& worker, Visibility& visibility) {
     if (chain_.empty()) chain_lock_ = HeaderWord(bucket.lock_word);
     chain_.push_back(bucket_);
     chain_checksums_.push_back(bucket.checksum);
-    for (const layout::BucketEntry& entry : bucket.entries) {
-      if (entry.free()) continue;
-      if (entry.key_hash == key_hash_) {
-        worker.locations.insert(entry);
-      } else {
-        worker.locations.offer(entry);
-      }
-    }
+    remember(worker, bucket);
   }
   const std::uint32_t found = storage::find_entry(bucket, key_hash_, next_entry_);
   if (found < layout::kBucketEntries) {
@@ -314,7 +327,27 @@ void Lookup::wait_for_record(HeaderWord header, Visibility& visibility) {
   lock_address_ = record_;
   if (header.locked() && !visibility.holds(record_)) return steady_.forget();
   const std::span<const std::byte> bytes(buffer_.data(), table_->record.current_bytes());
-  if (steady_.seen(checksum64(bytes, record_.value))) fail_damaged("a record", record_);
+  if (steady_.seen(checksum64(bytes, record_.value))) see_steady_record(header, visibility);
+}
+
+// Damaged; or the first record of its place, half-written under an unlocked header word (damage.h).
+void Lookup::see_steady_record(HeaderWord header, Visibility& visibility) {
+  const layout::BodyHeader found = layout::decode_body_header(buffer_.data() + 8);
+  if (!may_be_half_written_ || header.locked() || !found.birth()) return fail_damaged("a record", record_);
+  for (const layout::Stamp stamp : {header.stamp(), found.stamp}) {
+    if (stamp.none()) continue;  // not written yet
+    const layout::BodyHeader version{.stamp = stamp, .deleted = false, .displaced = {}, .table = table_->id};
+    const ReadDecision decision = visibility.check_visibility({HeaderWord(), version, false});
+    if (decision == ReadDecision::unknown_slot) {
+      slot_of_half_ = stamp.slot;
+      return;
+    }
+    if (decision == ReadDecision::visible) return fail_damaged("a record", record_);
+  }
+  waiting_ = false;
+  lock_seen_ = HeaderWord();
+  record_ = GlobalAddress();
+  state_ = State::absent;
 }
 
 void Lookup::mismatch(txn::WorkerState& worker) {

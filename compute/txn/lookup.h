@@ -22,7 +22,7 @@
 #include "common/fabric/local_pool.h"
 #include "common/layout/bucket.h"
 #include "common/layout/record.h"
-#include "common/reactor/pooled_allocator.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/api/table.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/txn/damage.h"
@@ -48,15 +48,24 @@ class Lookup {
     failed,  // error()
   };
 
+  // Most chains have one bucket or two, and a transaction may have very many lookups.
+  using Chain = reactor::PooledInlinedVector<layout::GlobalAddress, 2>;
+  using ChainChecksums = reactor::PooledInlinedVector<std::uint64_t, 2>;
+
   Lookup() = default;
 
   // By key. `key` outlives the lookup. At the end either a record or the whole chain() is known.
-  // `is_new`: probably there is no such row, so that no cached location is looked for.
+  // `is_new`: probably there is no such row, and there are many, so that no cached location is looked for.
   void start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
              std::uint64_t key_hash, bool is_new = false);
   // The record at a known place, whatever its key; absent if it was reclaimed.
   void start_at(txn::WorkerState& worker, const storage::Table& table, layout::GlobalAddress record,
                 std::uint16_t incarnation);
+
+  // For a lookup at a known place, of a transaction that sees a version only once it is installed: nothing
+  // but the place itself leads there, so its first record may be half-written for as long as its writer is
+  // away. Such a record is absent, not damaged.
+  void expect_half_written() { may_be_half_written_ = true; }
 
   bool done() const { return state_ >= State::present; }
   State state() const { return state_; }
@@ -67,6 +76,8 @@ class Lookup {
     reads_waiter_ = with_waiter;
   }
   bool wants_lock() const { return wants_lock_; }
+  // The row is probably not there, as that of an insert.
+  void expect_absent() { expects_absent_ = true; }
   // The same, but a reader's lock.
   void read_with_shared_lock(bool with_waiter) {
     read_with_lock(with_waiter);
@@ -88,6 +99,8 @@ class Lookup {
   }
   // How many bytes add_read() takes of the pool for an older version, which may be many; 0 for other READs.
   std::size_t older_bytes() const { return state_ == State::older ? walk_->read_bytes() : 0; }
+  // Whether the next add_read() READs from that server, and calls nothing.
+  bool reads_from(layout::ServerId server) const;
   // Adds the READ, or the call, whose bytes the next advance() decides about. May be called again without
   // advance() in between, when the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches);
@@ -146,16 +159,17 @@ class Lookup {
 
   // absent without a record: the buckets of the chain in order, the array that the first one is in and its
   // lock word, and locations of records whose hash collides with the key's.
-  const std::vector<layout::GlobalAddress>& chain() const { return chain_; }
+  const Chain& chain() const { return chain_; }
   const layout::BucketArray& array() const { return array_; }
   layout::HeaderWord chain_lock() const { return chain_lock_; }
   const std::vector<std::uint64_t>& collisions() const { return collisions_; }
   // The checksums of the chain's buckets, in order.
-  const reactor::PooledVector<std::uint64_t>& chain_checksums() const { return chain_checksums_; }
+  const ChainChecksums& chain_checksums() const { return chain_checksums_; }
 
  private:
   void start_chain();
   void ask_for_record(txn::BatchSet& batches);
+  void remember(txn::WorkerState& worker, const layout::Bucket& bucket) const;
   void see_found(txn::WorkerState& worker, Visibility& visibility);
   void enter_array(const layout::BucketArray& array);
   void see_bucket(txn::WorkerState& worker, Visibility& visibility);
@@ -163,6 +177,7 @@ class Lookup {
   void see_record(txn::WorkerState& worker, Visibility& visibility);
   void wait_for_bucket(const layout::Bucket& bucket);
   void wait_for_record(layout::HeaderWord header, Visibility& visibility);
+  void see_steady_record(layout::HeaderWord header, Visibility& visibility);
   void mismatch(txn::WorkerState& worker);
   void candidate(std::span<const std::byte> body);
   void decide(txn::WorkerState& worker, Visibility& visibility, ReadDecision decision);
@@ -182,12 +197,15 @@ class Lookup {
   bool locked_by_other_ = false;
   bool from_cache_ = false;
   bool wants_lock_ = false;
+  bool expects_absent_ = false;
   bool shares_ = false;
   std::uint32_t share_ = 0;
   bool wants_lease_ = false;
   bool reads_waiter_ = false;
   layout::HeaderWord waiter_;
   bool deciding_ = false;  // candidate_ waits for the slot directory
+  bool may_be_half_written_ = false;
+  std::uint32_t slot_of_half_ = 0;  // asked for, of a record that does not certify; 0: none
   bool current_is_visible_ = false;
   std::uint32_t restarts_ = 0;
   std::uint32_t waits_ = 0;
@@ -204,10 +222,10 @@ class Lookup {
   std::unique_ptr<VersionWalk> walk_;  // once an older version is needed
   fabric::LocalBuffer buffer_;
   const std::byte* read_elsewhere_ = nullptr;
-  bool finds_ = false;  // by key: the memory server looks for it
-  calls::FoundPieces found_;
-  std::vector<layout::GlobalAddress> chain_;
-  reactor::PooledVector<std::uint64_t> chain_checksums_;
+  bool finds_ = false;                         // by key: the memory server looks for it
+  std::unique_ptr<calls::FoundPieces> found_;  // then
+  Chain chain_;
+  ChainChecksums chain_checksums_;
   layout::HeaderWord chain_lock_;
   std::vector<std::uint64_t> collisions_;
   layout::HeaderWord lock_seen_;

@@ -328,6 +328,75 @@ TEST_CASE("records at known places and what a lookup decides", "[lookup]") {
   check_records(rows, {}, start_at_record);
 }
 
+TEST_CASE("the first record of a place, half-written, is absent while no snapshot can see it", "[lookup]") {
+  const auto torn_update = [](LookupScene& s) {
+    s.bytes.record(kRecord, free_word(kVersion), {.stamp = kVersion, .displaced = {16, 3}});
+    s.bytes.word(kRecord + 8 + layout::kBodyPrefix_bytes + 16, 0x7043);
+    s.decide(ScriptedVisibility::up_to(9));
+  };
+  const std::vector<RecordRow> rows = {
+      {"behind an unlocked header word that is not visible",
+       [](LookupScene& s) {
+         s.bytes.torn_record(kRecord, free_word(kVersion));
+         s.decide(ScriptedVisibility::up_to(9));
+       },
+       "absent", SteadyBytes::kLooks, SteadyBytes::kLooks},
+      {"it may be whole at the next READ",
+       [](LookupScene& s) {
+         s.bytes.torn_record(kRecord, free_word(kVersion));
+         s.decide(ScriptedVisibility::up_to(9));
+       },
+       "reads again", SteadyBytes::kLooks - 1},
+      {"its header word is still to come",
+       [](LookupScene& s) {
+         s.bytes.torn_record(kRecord, HeaderWord());
+         s.decide(ScriptedVisibility::up_to(9));
+       },
+       "absent", SteadyBytes::kLooks, SteadyBytes::kLooks},
+      {"nothing of it is there yet", [](LookupScene&) {}, "absent", SteadyBytes::kLooks, SteadyBytes::kLooks},
+      {"under a lock it is waited for, as any other",
+       [](LookupScene& s) {
+         s.bytes.torn_record(kRecord, lock_word(kHolder));
+         s.decide(ScriptedVisibility::up_to(9));
+       },
+       "waits for record 31.8 locked", 30},
+      {"the snapshot sees its commit: damaged",
+       [](LookupScene& s) {
+         s.bytes.torn_record(kRecord, free_word(kVersion));
+         s.decide(ScriptedVisibility::up_to(10));
+       },
+       "damaged", SteadyBytes::kLooks},
+      {"the snapshot sees the header word's commit: damaged",
+       [](LookupScene& s) {
+         s.bytes.torn_record(kRecord, free_word({16, 5}));
+         s.decide(ScriptedVisibility::up_to(9));
+       },
+       "damaged", SteadyBytes::kLooks},
+      {"it has displaced a version, which may be visible: damaged", torn_update, "damaged",
+       SteadyBytes::kLooks},
+  };
+  check_records(rows, {}, [](LookupScene& s) {
+    start_at_record(s);
+    s.lookup.expect_half_written();
+  });
+}
+
+TEST_CASE("of a half-written record, too, the slot directory knows whether it is visible", "[lookup]") {
+  for (const bool visible : {false, true}) {
+    LookupScene scene;
+    scene.bytes.torn_record(kRecord, free_word({77, 1}));
+    scene.decide([](const RecordRead& read) {
+      return read.body.stamp.slot == 77 ? ReadDecision::unknown_slot : ReadDecision::invisible;
+    });
+    start_at_record(scene);
+    scene.lookup.expect_half_written();
+    REQUIRE(scene.run(SteadyBytes::kLooks) == "asks for slot 77");
+    scene.decide(ScriptedVisibility::always(visible ? ReadDecision::visible : ReadDecision::invisible));
+    CHECK(scene.lookup.advance(scene.worker.state, scene.visibility()) == 0);
+    CHECK(describe(scene.lookup) == (visible ? "damaged" : "absent"));
+  }
+}
+
 TEST_CASE("first versions and the ring, where versions have timestamps", "[lookup]") {
   const auto before_100 = [](const RecordRead& seen) {
     return seen.body.timestamp() < 100 ? ReadDecision::visible : ReadDecision::invisible;

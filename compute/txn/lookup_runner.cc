@@ -62,13 +62,25 @@ struct LookupRun {
         batches(state.lookup_batches()),
         lookups(std::move(wanted)) {}
 
-  void add_operations() {
+  // The READs of the beginning go in the batch of those of rows.
+  bool join_beginning() {
+    if (visibility.ready() || worker.cluster.stages().two_sided(layout::Stage::read)) return false;
+    const bool together =
+        std::ranges::all_of(lookups, [](const Lookup* lookup) { return lookup->reads_from(0); });
+    return together && visibility.join(batches);
+  }
+
+  void add_operations(bool joined) {
     if (locking != nullptr || transaction.control().timestamps() != nullptr) {
       for (Lookup* lookup : lookups) lookup->add_atomics(batches, locking);
     }
     for (Lookup* lookup : lookups) lookup->add_read(batches);
     if (runs) runs->add_reads(batches);
-    if (!visibility.ready()) visibility.piggyback(batches);
+    if (joined) {
+      batches.fence_reads(false);
+    } else if (!visibility.ready()) {
+      visibility.piggyback(batches);
+    }
   }
 
   reactor::Task<Status> decide_slots(Lookup* lookup, std::uint32_t slot) {
@@ -163,14 +175,15 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
   while (!run.lookups.empty() || !run.later.empty() || !visibility.ready()) {
     put_off(run.lookups, run.later);
     Status status;
-    if (!visibility.ready()) {
+    const bool joined = run.join_beginning();
+    if (!joined && !visibility.ready()) {
       const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, run.counters);
       status = co_await visibility.prepare();
       timer.end(txn::Wait::begin);
       if (!status.ok()) co_return status;
       if (run.lookups.empty() && visibility.ready()) break;
     }
-    run.add_operations();
+    run.add_operations(joined);
     status = co_await run.batches.run(run.counters, layout::Stage::read);
     if (!status.ok()) {
       if (run.locking != nullptr) run.locking->check_locks();  // those of servers that have answered

@@ -301,7 +301,7 @@ TEST_CASE("what a lookup tells of a chain without the key is what an insert need
   scene.start();
   REQUIRE(scene.run() == "absent, chain of 2");
   const Lookup& lookup = scene.lookup;
-  CHECK(lookup.chain() == std::vector{main, kBucketBehind});
+  CHECK(std::ranges::equal(lookup.chain(), std::vector{main, kBucketBehind}));
   CHECK(lookup.chain_lock() == free_word({17, 9}));
   CHECK(lookup.array() == scene.table.arrays[0]);
   CHECK(lookup.collisions() == std::vector{scene.bytes.entry(1, kOtherRecord, 0x0105).location});

@@ -23,8 +23,7 @@ Access* ReadWriteSet::find(std::uint32_t table, std::span<const std::byte> key, 
     return nullptr;
   }
   index_places();
-  const auto known = by_place_.find(place(table, hash));
-  return known == by_place_.end() ? nullptr : find_among(known->second, table, key, hash, row);
+  return find_place(table, key, hash, row);
 }
 
 bool ReadWriteSet::is_of(const Access& access, std::uint32_t table, std::span<const std::byte> key,
@@ -32,20 +31,19 @@ bool ReadWriteSet::is_of(const Access& access, std::uint32_t table, std::span<co
   return access.key_hash == hash && access.table->id == table && std::ranges::equal(access.key, key);
 }
 
-Access* ReadWriteSet::find_among(std::span<const RowId> rows, std::uint32_t table,
-                                 std::span<const std::byte> key, std::uint64_t hash, RowId& row) {
-  for (const RowId each : rows) {
-    if (!is_of(accesses_[each], table, key, hash)) continue;
-    row = each;
-    return &accesses_[row];
-  }
-  return nullptr;
+Access* ReadWriteSet::find_place(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash,
+                                 RowId& row) {
+  const auto found =
+      places_.find(place(table, hash), [&](RowId each) { return is_of(accesses_[each], table, key, hash); });
+  if (!found) return nullptr;
+  row = *found;
+  return &accesses_[row];
 }
 
 void ReadWriteSet::index_places() {
-  if (!by_place_.empty()) return;
+  if (!places_.empty()) return;
   for (std::size_t i = 0; i < accesses_.size(); ++i)
-    by_place_[place(accesses_[i].table->id, accesses_[i].key_hash)].push_back(static_cast<RowId>(i));
+    places_.add(place(accesses_[i].table->id, accesses_[i].key_hash), static_cast<RowId>(i));
 }
 
 const Access* ReadWriteSet::find(const storage::Table& table, std::span<const std::byte> key) {
@@ -60,13 +58,11 @@ Access& ReadWriteSet::access(const storage::TableRef& table, std::span<const std
   const auto added = static_cast<RowId>(accesses_.size());
   if (accesses_.size() <= kLinearSearch) {
     if (Access* known = find(table->id, key, hash, row)) return *known;
-    if (!by_place_.empty()) by_place_[place(table->id, hash)].push_back(added);
+    if (!places_.empty()) places_.add(place(table->id, hash), added);
   } else {
-    // Of many rows the one place is searched once: it comes from memory.
     index_places();
-    auto& rows = by_place_[place(table->id, hash)];
-    if (Access* known = find_among(rows, table->id, key, hash, row)) return *known;
-    rows.push_back(added);
+    if (Access* known = find_place(table->id, key, hash, row)) return *known;
+    places_.add(place(table->id, hash), added);
   }
   locations.prefetch(hash);
   row = added;

@@ -2,9 +2,6 @@
 // in the order in which they were asked for. An access stays where it is until the transaction ends.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-#include <absl/container/inlined_vector.h>
-
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -15,6 +12,7 @@
 #include "compute/api/transaction.h"
 #include "compute/cluster/location_cache.h"
 #include "compute/txn/access.h"
+#include "compute/txn/row_places.h"
 
 namespace namdb::protocol {
 
@@ -73,13 +71,14 @@ class ReadWriteSet {
   Access* find(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash, txn::RowId& row);
   static bool is_of(const Access& access, std::uint32_t table, std::span<const std::byte> key,
                     std::uint64_t hash);
-  Access* find_among(std::span<const txn::RowId> rows, std::uint32_t table, std::span<const std::byte> key,
-                     std::uint64_t hash, txn::RowId& row);
+  // The same in places_.
+  Access* find_place(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash,
+                     txn::RowId& row);
   void index_places();
 
   reactor::StableVector<Access> accesses_;
   // Used once there are many.
-  absl::flat_hash_map<std::uint64_t, absl::InlinedVector<txn::RowId, 1>> by_place_;
+  RowPlaces places_;
   Rows unfetched_;
   std::vector<Kept> kept_;
   std::uint32_t period_ = 0;  // 0: there was no savepoint

@@ -15,7 +15,8 @@ namespace {
 // Sizes of reservations: of the first call, and the most of later ones.
 constexpr std::uint64_t kFirstPieces = 16;
 constexpr std::uint64_t kFirstReservation_bytes = 8U << 10;
-constexpr std::uint64_t kMaxReservation_bytes = 1U << 20;
+constexpr std::uint64_t kMaxReservation_bytes = 4U << 20;
+constexpr std::uint64_t kMaxPieces = 16U << 10;
 // Ranges of one RETURN_MEMORY.
 constexpr int kMaxRanges = 4096;
 
@@ -66,7 +67,7 @@ reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId 
       granted.pieces.push_back({GlobalAddress(server, range.offset() + used), reply.grant()});
     }
   }
-  granted.next_count = std::min(granted.next_count * 2, pieces(kMaxReservation_bytes, unit));
+  granted.next_count = std::min({granted.next_count * 2, pieces(kMaxReservation_bytes, unit), kMaxPieces});
   co_return Status();
 }
 

@@ -1,6 +1,6 @@
 // Space for records and indirect buckets that a worker has reserved at the memory servers, by table and
-// server, so that an insert needs no call of its own. Reservations grow with use, up to a bound in bytes, and
-// go back when they were not used for a while, and when the worker ends.
+// server, so that an insert needs no call of its own. Reservations grow with use, up to bounds in bytes and
+// in number, and go back when they were not used for a while, and when the worker ends.
 #pragma once
 
 #include <cstdint>

@@ -31,6 +31,7 @@ std::uint64_t SnapshotSource::spacious(std::uint64_t words) const {
 reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::OperationCounters& counters) {
   snapshot.started_ns = cluster_.executor().fresh_now_ns();
   const bool partitioned = parts() > 1;
+  if (joins()) co_return co_await take_together(snapshot, counters);
   if (!partitioned && choice_.use_call()) co_return co_await take_by_call(snapshot, counters);
   fabric::Batch batch;
   for (int attempt = 0; attempt < kMaxGrowths; ++attempt) {
@@ -68,6 +69,31 @@ reactor::Task<Status> SnapshotSource::take(Snapshot& snapshot, fabric::Operation
   co_return Status(ErrorCode::corrupt_data, "the timestamp vector's length word makes no sense");
 }
 
+void SnapshotSource::add_both(Snapshot& snapshot, BatchSet& batches) {
+  if (snapshot.started_ns == 0) snapshot.started_ns = cluster_.executor().fresh_now_ns();
+  const std::uint64_t length_bytes = layout::vector_bytes(known_words_);
+  snapshot.copy = fabric::LocalBuffer(cluster_.pool(), length_bytes);
+  snapshot.second = fabric::LocalBuffer(cluster_.pool(), length_bytes);
+  snapshot.words = known_words_;
+  add_reads(known_words_, snapshot.copy.data(), batches);
+  batches.fence_reads(true);
+  add_reads(known_words_, snapshot.second.data(), batches);
+}
+
+reactor::Task<Status> SnapshotSource::take_together(Snapshot& snapshot, fabric::OperationCounters& counters) {
+  BatchSet batches(cluster_);
+  for (int attempt = 0; attempt < kMaxGrowths; ++attempt) {
+    add_both(snapshot, batches);
+    batches.fence_reads(false);
+    Status status = co_await batches.run(counters);
+    if (!status.ok()) co_return status;
+    confirm(snapshot);
+    if (snapshot.taken) co_return Status();
+    ++counters.rereads;
+  }
+  co_return Status(ErrorCode::corrupt_data, "the timestamp vector's length word makes no sense");
+}
+
 reactor::Task<Status> SnapshotSource::take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters) {
   auto bytes = co_await cluster_.call_bytes(0, calls::kSnapshotMethod, std::string(), &counters);
   if (!bytes.ok()) co_return bytes.status();
@@ -91,8 +117,7 @@ void SnapshotSource::add_reads(std::uint64_t part_words, std::byte* local, Batch
   const std::uint64_t length = layout::vector_bytes(part_words);
   for (std::uint32_t part = 0; part < parts(); ++part, local += length) {
     const auto server = static_cast<layout::ServerId>(part);
-    batches.at(server).read(cluster_.region_map(server).vector_offset, local,
-                            static_cast<std::uint32_t>(length));
+    batches.read({server, cluster_.region_map(server).vector_offset}, local, length);
   }
 }
 
@@ -141,15 +166,20 @@ bool SnapshotSource::confirm(Snapshot& snapshot) {
   const bool partitioned = parts() > 1;
   snapshot.confirmed = std::memcmp(snapshot.copy.data(), snapshot.second.data(), length) == 0;
   choice_.note(snapshot.confirmed);
-  if (!snapshot.confirmed) {
-    std::swap(snapshot.copy, snapshot.second);
+  if (!snapshot.confirmed) std::swap(snapshot.copy, snapshot.second);
+  if (!snapshot.confirmed || !snapshot.taken) {
     if (!partitioned) snapshot.image = &snapshot.copy.word();
     snapshot.read_ns = cluster_.executor().fresh_now_ns();
   }
-  if (longest_part(snapshot) > snapshot.words / parts()) {
+  const std::uint64_t longest = longest_part(snapshot);
+  snapshot.taken = longest <= snapshot.words / parts();
+  if (!snapshot.taken) {
     // A slot was leased beyond what the copies cover: its commits must not be taken for invisible.
     snapshot.second.reset();
-    snapshot.confirmed = snapshot.taken = false;
+    snapshot.confirmed = false;
+    known_words_ = std::max(known_words_, spacious(longest));
+  } else if (longest + kSpareWords < known_words_) {
+    known_words_ = spacious(longest);
   }
   if (partitioned && snapshot.confirmed) put_in_order(snapshot);
   return snapshot.confirmed;

@@ -3,10 +3,12 @@
 // One READ of the vector is torn: it may show a commit without another that it depends on, and two readers
 // may each see one of two independent commits. So a copy is a snapshot only when two READs of the whole
 // vector, the second posted after the first completed, are equal. The second may be posted together with the
-// transaction's first record READs, which are thrown away when it disagrees. Over a transport that makes
-// frames anyway the snapshot is taken by one call whose handler collects twice in its own memory. Where a
-// READ is cheaper than a call, but a confirmation fails when others publish meanwhile, the call is used while
-// more than 30 % fail.
+// transaction's first record READs, which are thrown away when it disagrees. Where a channel executes
+// operations in order anyway, so that a fence costs nothing, all of them are one batch: the first READ of the
+// vector, and behind it, fenced, the second one and those of records, if all of these are on memory server 0.
+// A fenced READ waits for the first to complete, which is all that the order is for. Elsewhere a READ is
+// cheaper than a call, but a confirmation fails when others publish meanwhile: the snapshot is taken by one
+// call, whose handler collects twice in its own memory, while more than 30 % fail.
 //
 // Where the vector is partitioned (layout/vector_parts.h), each READ is one READ of every part, and the
 // second ones are posted after the first have completed on all memory servers. Words only grow, so every part
@@ -62,8 +64,14 @@ class SnapshotSource {
   using Mode = SnapshotMode;
   SnapshotSource(Cluster& cluster, Mode mode) : cluster_(cluster), choice_(mode) {}
 
-  // The first READ, or the whole call. Afterwards snapshot.taken, and confirmed if it was a call.
+  // The first READ, or both of them together, or the whole call. Afterwards snapshot.taken, and confirmed if
+  // it was a call, or if both agreed.
   reactor::Task<Status> take(Snapshot& snapshot, fabric::OperationCounters& counters);
+  // Whether a snapshot may be taken in the batch of the first READs of rows.
+  bool joins() const { return choice_.together() && parts() == 1; }
+  // Instead of take(), to empty batches: both READs. The READs of rows that follow are fenced, and go to
+  // memory server 0, too. confirm() follows that round trip.
+  void add_both(Snapshot& snapshot, BatchSet& batches);
   // Adds the confirming READ to a round trip that is posted after take() completed.
   void add_confirmation(Snapshot& snapshot, BatchSet& batches);
   // After that round trip: true if the copies are equal. If not, the second is the new first, and every
@@ -88,6 +96,7 @@ class SnapshotSource {
   reactor::Task<Status> read_parts(Snapshot* snapshot, std::uint64_t part_words,
                                    fabric::OperationCounters* counters) const;
   void put_in_order(Snapshot& snapshot) const;
+  reactor::Task<Status> take_together(Snapshot& snapshot, fabric::OperationCounters& counters);
   reactor::Task<Status> take_by_call(Snapshot& snapshot, fabric::OperationCounters& counters);
   Cluster& cluster_;
   SnapshotChoice choice_;

@@ -1,12 +1,13 @@
 // Whether a snapshot is taken by READs of the vector or by a call. Where both are possible the READs are
-// cheaper as long as their confirmations succeed; each publish within a round trip makes one fail.
+// cheaper as long as their confirmations succeed; each publish within a round trip makes one fail. Where a
+// fence costs nothing, both READs and those of rows go together (snapshot.h).
 #pragma once
 
 #include <cstdint>
 
 namespace namdb::txn {
 
-enum class SnapshotMode : std::uint8_t { reads, call, adaptive };
+enum class SnapshotMode : std::uint8_t { reads, call, adaptive, together };
 
 class SnapshotChoice {
  public:
@@ -23,6 +24,7 @@ class SnapshotChoice {
     ++calls_in_a_row_;
     return true;
   }
+  bool together() const { return mode_ == SnapshotMode::together; }
   // The outcome of a confirmation.
   void note(bool confirmed) { failed_share_ += ((confirmed ? 0.0 : 1.0) - failed_share_) * kWeightOfOne; }
 

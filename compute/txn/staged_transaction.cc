@@ -175,6 +175,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     if (!access.fetched() && access.lookup.state() == Lookup::State::idle) {
       const bool is_new = access.insert_asked && asked.size() >= kManyRows;
       access.lookup.start(worker(), *access.table, access.key, access.key_hash, is_new);
+      if (access.insert_asked) access.lookup.expect_absent();
       if (timestamps) {
         access.lookup.read_with_lease();
       } else if (access.shares) {

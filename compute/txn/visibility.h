@@ -35,6 +35,10 @@ class Visibility {
   // together with it; confirm_snapshot() when that round trip has completed. False: the bytes of that round
   // trip are thrown away, and all three are called again.
   virtual reactor::Task<Status> prepare() = 0;
+  // Instead of prepare() and piggyback(), where all READs of rows to come go to memory server 0: adds what is
+  // READ with them, so that those that are added behind it wait for it (BatchSet::fence_reads, which is on
+  // then). False: it must be READ before.
+  virtual bool join(txn::BatchSet& /*batches*/) { return false; }
   virtual void piggyback(txn::BatchSet& batches) = 0;
   virtual reactor::Task<Result<bool>> confirm_snapshot() = 0;
   // From when the transaction's age counts; 0 before prepare().

@@ -13,6 +13,7 @@
 namespace namdb::txn {
 
 class Backoff;
+class CallsAhead;
 class CatalogCache;
 class CommitOutcomes;
 class HeaderGuesses;
@@ -43,6 +44,15 @@ enum class IndexReads : std::uint8_t { calls, leaves };
 inline IndexReads index_reads_of(std::string_view name, std::string_view fabric) {
   if (name == "leaves") return IndexReads::leaves;
   return name == "calls" || fabric == "tcp" ? IndexReads::calls : IndexReads::leaves;
+}
+
+// How whole tables are read under a protocol whose commits become visible only once they are installed: with
+// `calls` to the memory servers, which walk over the places of their records (table_read.h), or by READs of
+// the `buckets` and of the records that they name (bucket_scan.h).
+enum class ScanReads : std::uint8_t { calls, buckets };
+// By the names of the options: buckets, calls, or auto, which is calls.
+inline ScanReads scan_reads_of(std::string_view name) {
+  return name == "buckets" ? ScanReads::buckets : ScanReads::calls;
 }
 
 // Under protocols that lock rows as they are read by key: the locks of rows that are only to be read
@@ -76,9 +86,11 @@ struct WorkerState {
   VerdictQueue& verdicts;
   CommitWrites commit_writes;
   IndexReads index_reads;
+  ScanReads scan_reads;
   ReadLocks read_locks;
   storage::IndexCache& index_pages;
   PassiveInstalls& passive_installs;
+  CallsAhead& calls_ahead;
   LockReleaser& lock_releaser;
   RunningTransactions& running;
   PriorityClock& priorities;

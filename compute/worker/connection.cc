@@ -69,6 +69,7 @@ class ConnectionTransaction : private std::shared_ptr<Connection>, public protoc
 
 Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions cluster_options)
     : parts(worker_parts),
+      calls_ahead(parts.executor),
       cluster(parts.executor, parts.fabric, std::move(cluster_options)),
       snapshots(cluster, parts.options.snapshot_mode),
       slots(cluster),
@@ -102,9 +103,11 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             verdicts,
             parts.options.commit_writes,
             parts.options.index_reads,
+            parts.options.scan_reads,
             parts.options.read_locks,
             index_pages,
             passive_installs,
+            calls_ahead,
             lock_releaser,
             running,
             priorities,
@@ -138,6 +141,7 @@ reactor::Task<void> Connection::disconnect(bool cleanly) {
   if (!cleanly) slot_keeper.fail();
   co_await passive_installs.close();
   co_await lock_releaser.close();
+  co_await calls_ahead.close();
   co_await fetcher.close();
   co_await hints.close();
   co_await verdicts.close();

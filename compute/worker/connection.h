@@ -19,6 +19,7 @@
 #include "compute/schema/table_replacements.h"
 #include "compute/schema/tables.h"
 #include "compute/txn/backoff.h"
+#include "compute/txn/calls_ahead.h"
 #include "compute/txn/commit_outcomes.h"
 #include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_releaser.h"
@@ -67,6 +68,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   bool stopping() const override { return parts.stopping; }
 
   WorkerParts parts;
+  txn::CallsAhead calls_ahead;  // ends behind the cluster
   txn::Cluster cluster;
   txn::SnapshotSource snapshots;
   txn::SlotDirectory slots;

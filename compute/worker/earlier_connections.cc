@@ -13,6 +13,12 @@ namespace {
 // While the end of a connection is awaited, heartbeats are so many times as frequent.
 constexpr std::uint64_t kHaste = 16;
 
+// Behind disconnect(). Sessions may keep transactions that have ended or will fail, and the connection with
+// them: nothing of theirs is under way from now on.
+void give_up_rest(Connection& connection) {
+  connection.cluster.give_up(Status(ErrorCode::connection_failure, "the connection has ended"));
+}
+
 }  // namespace
 
 reactor::Task<void> end_connection(std::shared_ptr<Connection> connection, bool cleanly) {
@@ -20,6 +26,7 @@ reactor::Task<void> end_connection(std::shared_ptr<Connection> connection, bool 
   if (!cleanly && connection->cluster.flushed())
     connection->cluster.give_up(Status(ErrorCode::connection_failure, "the connection was lost"));
   co_await connection->disconnect(cleanly);
+  give_up_rest(*connection);
 }
 
 void EarlierConnections::add(Attachment earlier, std::uint64_t longest_ns) {
@@ -56,8 +63,7 @@ reactor::Task<void> EarlierConnections::maintain_one(std::shared_ptr<Earlier> ea
   // Commits that were answered before they were installed are whole then, where that is possible.
   co_await connection->settle();
   co_await connection->disconnect(!connection->cluster.has_lost());
-  // Its sessions may keep transactions that have ended, and the connection with them.
-  connection->cluster.give_up(Status(ErrorCode::connection_failure, "the connection has ended"));
+  give_up_rest(*connection);
 }
 
 std::uint64_t EarlierConnections::pause_ns(std::uint64_t interval_ns) const {

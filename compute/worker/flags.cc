@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "common/config/daemon_flags.h"
+#include "common/config/encryption_flag.h"
 #include "common/config/toml_config.h"
 #include "compute/authentication/access_rules.h"
 #include "compute/cluster/optimisations.h"
@@ -93,6 +94,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   app.add_option("--cluster-key", flags.cluster_key,
                  "File with the cluster's 32-byte secret, mode 0600; needed where memory servers have one")
       ->type_name("FILE");
+  config::add_encryption_flag(app, flags.fabric_encryption);
   app.add_option(
          "--access-rule", flags.access_rules,
          "Who may connect, in the form of pg_hba.conf: \"hostssl namdb app 10.0.0.0/8 scram-sha-256\".\n"
@@ -154,6 +156,13 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "calls: memory servers are asked for them, always. auto: calls over tcp, where that costs\n"
                  "less, leaves elsewhere")
       ->check(CLI::IsMember({"auto", "leaves", "calls"}))
+      ->capture_default_str();
+  app.add_option(
+         "--scan-reads", flags.scan_reads,
+         "Of whole tables, under si. calls: memory servers give their rows out, and only the columns\n"
+         "that a statement reads. buckets: buckets and records are READ, as under other protocols.\n"
+         "auto: calls")
+      ->check(CLI::IsMember({"auto", "buckets", "calls"}))
       ->capture_default_str();
   app.add_option(
          "--read-locks", flags.read_locks,
@@ -218,9 +227,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "into a packet (ud)")
       ->check(CLI::IsMember({"rc", "ud"}))
       ->capture_default_str();
-  app.add_option("--log-level", flags.log_level, "What is logged to standard error")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
-      ->capture_default_str();
+  config::add_service_flags(app, flags.service);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -248,7 +255,13 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  flags.fabric);
   }
   if (flags.memory_timeout_s < 0) flags.memory_timeout_s = shared ? 0 : 10;
+  if (std::string message = config::wrong_service_flags(flags.service); !message.empty())
+    return wrong(message);
   if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
+    return wrong(message);
+  if (std::string message =
+          config::wrong_encryption(flags.fabric_encryption, flags.fabric, !flags.cluster_key.empty());
+      !message.empty())
     return wrong(message);
   if (flags.queue_pairs == "shared" && flags.fabric != "verbs") {
     return wrong("--queue-pairs shared: --fabric " + flags.fabric + " has no queue pairs");

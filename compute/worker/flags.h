@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/config/rdma_flags.h"
+#include "common/config/service_flags.h"
 
 namespace namdb::compute {
 
@@ -21,6 +22,7 @@ struct Flags {
   std::uint32_t workers = 1;
   std::vector<std::string> procedure_libraries;
   std::string cluster_key;
+  std::string fabric_encryption = "auto";  // off, required
   bool trust_remote = false;
   std::vector<std::string> access_rules;  // authentication/access_rules.h; empty: the standard ones
   std::string tls_certificate;            // empty: no TLS
@@ -35,6 +37,7 @@ struct Flags {
   std::size_t slots_per_worker = 1;
   bool whole_writes = false;
   std::string index_reads = "auto";  // or leaves, calls
+  std::string scan_reads = "auto";   // or buckets, calls
   std::string read_locks = "auto";   // or none, exclusive, shared
   std::uint64_t balance_indexes = 64U << 20;
   std::string without;  // optimisations that are left out (cluster/optimisations.h)
@@ -49,7 +52,7 @@ struct Flags {
   std::string queue_pairs = "per-worker";  // or shared
   std::string rdma_calls = "rc";
   std::string rdma_source;  // empty: as the routes say
-  std::string log_level = "info";
+  config::ServiceFlags service;
 };
 
 // Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be returned

@@ -34,6 +34,7 @@ struct WorkerOptions {
   txn::SnapshotSharing snapshot_sharing = txn::SnapshotSharing::own;
   txn::CommitWrites commit_writes = txn::CommitWrites::changed;
   txn::IndexReads index_reads = txn::IndexReads::leaves;
+  txn::ScanReads scan_reads = txn::ScanReads::buckets;
   txn::ReadLocks read_locks = txn::ReadLocks::automatic;
   txn::Optimisations optimisations;
   std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster

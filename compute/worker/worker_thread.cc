@@ -69,9 +69,9 @@ std::unique_ptr<fabric::ClientFabric> make_client(reactor::Reactor& reactor,
 
 // As the way to memory server 0 is, where the vector lies.
 txn::SnapshotSource::Mode snapshot_mode(const Flags& flags) {
-  const bool mapped = flags.fabric == "shm" || (!flags.beside_socket.empty() && *flags.beside == 0);
-  if (mapped) return txn::SnapshotSource::Mode::reads;
-  return flags.fabric == "verbs" ? txn::SnapshotSource::Mode::adaptive : txn::SnapshotSource::Mode::call;
+  const bool mapped = !flags.beside_socket.empty() && *flags.beside == 0;
+  const bool by_card = flags.fabric == "verbs" && !mapped;
+  return by_card ? txn::SnapshotSource::Mode::adaptive : txn::SnapshotSource::Mode::together;
 }
 
 sql::PlanningQueue::Post post_to(reactor::Mailbox& mailbox) {
@@ -113,6 +113,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.slot.slots = shared.flags.slots_per_worker;
   options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
+  options.scan_reads = txn::scan_reads_of(shared.flags.scan_reads);
   options.read_locks = txn::read_locks_of(shared.flags.read_locks);
   // One worker of a compute server is enough.
   options.balance_bytes = index == 0 ? shared.flags.balance_indexes : 0;

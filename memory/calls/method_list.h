@@ -81,4 +81,5 @@
   WAITING_CALL(SERVE, serve, ServeRequest, ServeReply, every_server, fail)                                   \
   WAITING_CALL(CREATE_ROUTINE, create_routine, CreateRoutineRequest, CreateRoutineReply, server_0, fail)     \
   WAITING_CALL(DROP_ROUTINE, drop_routine, DropRoutineRequest, DropRoutineReply, server_0, fail)             \
-  WAITING_CALL(CHANGE_ROLES, change_roles, ChangeRolesRequest, ChangeRolesReply, server_0, fail)
+  WAITING_CALL(CHANGE_ROLES, change_roles, ChangeRolesRequest, ChangeRolesReply, server_0, fail)             \
+  WAITING_BYTES(SCAN, scan, every_server, fail)

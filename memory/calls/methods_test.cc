@@ -14,24 +14,23 @@
 #include "common/calls/index_load_calls.h"
 #include "common/calls/journal_calls.h"
 #include "common/calls/lock_calls.h"
+#include "common/calls/scan_calls.h"
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
 namespace {
 
-static_assert(calls::kMoveVersionsMethod == control::MOVE_VERSIONS &&
-              calls::kSnapshotMethod == control::SNAPSHOT &&
-              calls::kNoteDeletesMethod == control::NOTE_DELETES &&
-              calls::kIndexWriteMethod == control::INDEX_WRITE &&
-              calls::kIndexSettleMethod == control::INDEX_SETTLE &&
-              calls::kIndexDoubtsMethod == control::INDEX_DOUBTS &&
-              calls::kIndexSeekMethod == control::INDEX_SEEK &&
-              calls::kBatchCallMethod == control::BATCH_CALL && calls::kPingMethod == control::PING &&
-              calls::kFindMethod == control::FIND && calls::kLockMethod == control::LOCK &&
-              calls::kOpenJournalMethod == control::OPEN_JOURNAL && calls::kFlushMethod == control::FLUSH &&
-              calls::kCloseJournalMethod == control::CLOSE_JOURNAL &&
-              calls::kIndexLoadMethod == control::INDEX_LOAD && calls::kLookMethod == control::LOOK &&
-              calls::kVoidMethod == control::VOID && calls::kVerdictMethod == control::VERDICT);
+static_assert(
+    calls::kMoveVersionsMethod == control::MOVE_VERSIONS && calls::kSnapshotMethod == control::SNAPSHOT &&
+    calls::kNoteDeletesMethod == control::NOTE_DELETES && calls::kIndexWriteMethod == control::INDEX_WRITE &&
+    calls::kIndexSettleMethod == control::INDEX_SETTLE &&
+    calls::kIndexDoubtsMethod == control::INDEX_DOUBTS && calls::kIndexSeekMethod == control::INDEX_SEEK &&
+    calls::kBatchCallMethod == control::BATCH_CALL && calls::kPingMethod == control::PING &&
+    calls::kFindMethod == control::FIND && calls::kLockMethod == control::LOCK &&
+    calls::kOpenJournalMethod == control::OPEN_JOURNAL && calls::kFlushMethod == control::FLUSH &&
+    calls::kCloseJournalMethod == control::CLOSE_JOURNAL && calls::kIndexLoadMethod == control::INDEX_LOAD &&
+    calls::kLookMethod == control::LOOK && calls::kVoidMethod == control::VOID &&
+    calls::kVerdictMethod == control::VERDICT && calls::kScanMethod == control::SCAN);
 
 std::set<int> all_methods() {
   std::set<int> numbers;

@@ -91,6 +91,16 @@ control::StatusReply status_of(const ServerState& server) {
   return reply;
 }
 
+void describe_backlog(const ServerState& server, control::Backlog& backlog) {
+  const std::uint64_t now_ns = server.executor.now_ns();
+  backlog.set_live_versions(server.old_versions.live().versions);
+  backlog.set_aging_versions(server.old_versions.aging().versions);
+  backlog.set_aging_ns(now_ns - server.old_versions.aging_since_ns(now_ns));
+  backlog.set_tombstones(server.tombstones.pending());
+  backlog.set_reuse_pieces(server.reclaimer.pending_count());
+  backlog.set_oldest_snapshot_ns(server.peers.oldest_snapshot_ns(now_ns));
+}
+
 namespace handlers {
 
 reactor::Task<Status> status(Caller caller, const control::StatusRequest& request,
@@ -103,13 +113,7 @@ reactor::Task<Status> status(Caller caller, const control::StatusRequest& reques
   backlog.set_sampled_records(rings.records);
   backlog.set_sampled_ring_slots(rings.slots);
   backlog.set_unmoved_ring_slots(rings.unmoved);
-  const std::uint64_t now_ns = server.executor.now_ns();
-  backlog.set_live_versions(server.old_versions.live().versions);
-  backlog.set_aging_versions(server.old_versions.aging().versions);
-  backlog.set_aging_ns(now_ns - server.old_versions.aging_since_ns(now_ns));
-  backlog.set_tombstones(server.tombstones.pending());
-  backlog.set_reuse_pieces(server.reclaimer.pending_count());
-  backlog.set_oldest_snapshot_ns(server.peers.oldest_snapshot_ns(now_ns));
+  describe_backlog(server, backlog);
   co_return Status();
 }
 

@@ -103,6 +103,11 @@ class Sweeper {
   }
   // A run() that waits for its pace asks `hurry` again.
   void look_again() { woken_.notify_all(); }
+  // Bytes of chunks a second; 0: as fast as the disk is. Also of a run() that is under way.
+  void set_rate(std::uint64_t rate_bytes) {
+    options_.rate_bytes = rate_bytes;
+    woken_.notify_all();
+  }
   // Of the run that is under way, or was last.
   const SweepProgress& progress() const { return progress_; }
 

@@ -6,9 +6,10 @@ namespace namdb::memory {
 namespace {
 
 constexpr std::uint64_t kHeld_ns = ~std::uint64_t{0};
-// For so many entries that are in doubt, their commits are given so much longer.
+// While so many entries are in doubt, their commits are given so much longer, up to a bound.
 constexpr std::size_t kManyDoubts = 1024;
 constexpr std::uint64_t kGraceOfMany_ns = 10 * kMillisecond_ns;
+constexpr std::uint64_t kMostGrace_ns = 10 * kSecond_ns;
 
 }  // namespace
 
@@ -16,6 +17,12 @@ void Doubts::enqueue(Map::iterator doubt, std::uint64_t due_ns) {
   doubt->second.due_ns = due_ns;
   // As a rule it is the last one.
   queue_.emplace_hint(queue_.end(), std::pair{due_ns, doubt->second.sequence}, doubt);
+  if (due_ns == kHeld_ns) ++held_;
+}
+
+void Doubts::dequeue(const Doubt& doubt) {
+  const bool queued = queue_.erase({doubt.due_ns, doubt.sequence}) != 0;
+  if (queued && doubt.due_ns == kHeld_ns) --held_;
 }
 
 std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
@@ -25,10 +32,15 @@ std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
   std::uint64_t locked_ns = doubt->second.locked_ns;
   if (how.ahead) locked_ns = now_ns + 2 * calls::kAheadOfLocks_ns;
   doubt->second = {.sequence = ++sequence_, .due_ns = 0, .locked_ns = locked_ns, .dead = false};
-  // A commit that raises many doubts takes longer until its verdicts come.
-  const std::uint64_t grace_ns = options_.index_grace_ns + doubts_.size() / kManyDoubts * kGraceOfMany_ns;
-  enqueue(doubt, how.held ? kHeld_ns : std::max(locked_ns, now_ns + grace_ns));
+  enqueue(doubt, how.held ? kHeld_ns : std::max(locked_ns, now_ns + options_.index_grace_ns));
   return sequence_;
+}
+
+// A commit that raises many doubts takes longer until its verdicts come, for the first ones as well.
+bool Doubts::due(std::uint64_t now_ns) const {
+  const std::size_t waiting = queue_.size() - held_;
+  const std::uint64_t more_ns = std::min(waiting / kManyDoubts * kGraceOfMany_ns, kMostGrace_ns);
+  return waiting != 0 && more_ns <= now_ns && queue_.begin()->first.first <= now_ns - more_ns;
 }
 
 void Doubts::settle(const calls::IndexVerdict& verdict, std::uint64_t now_ns) {

@@ -54,7 +54,7 @@ class Doubts {
   // Appends doubts for one worker to check, which others do not get for a while (calls::IndexDoubt items).
   void take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items);
   // True if take() would give something.
-  bool due(std::uint64_t now_ns) const { return !queue_.empty() && queue_.begin()->first.first <= now_ns; }
+  bool due(std::uint64_t now_ns) const;
   // Dead entries, at most `limit`, that no snapshot needs any more. They are no longer in doubt.
   std::vector<IndexEntry> expired(const Peers& peers, std::uint64_t now_ns, std::size_t limit);
   // The held doubts of the index become due, those that may be ahead of their locks later.
@@ -86,13 +86,14 @@ class Doubts {
   using Map = std::map<IndexEntry, Doubt>;
   // Dead doubts are not in the queue, held ones at its far end.
   void enqueue(Map::iterator doubt, std::uint64_t due_ns);
-  void dequeue(const Doubt& doubt) { queue_.erase({doubt.due_ns, doubt.sequence}); }
+  void dequeue(const Doubt& doubt);
 
   const Options& options_;
   VersionEpoch& epoch_;
   std::uint64_t sequence_ = 0;
   Map doubts_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Map::iterator> queue_;  // by when due, sequence
+  std::size_t held_ = 0;                                                    // of the queue
   std::deque<Condemned> condemned_;                                         // since the last expired()
   std::deque<Aging> aging_;
 };

@@ -61,6 +61,25 @@ TEST_CASE("an entry in doubt is given out after its grace, and again when there 
   CHECK(subject.doubts.count(7) == 1);
 }
 
+TEST_CASE("of many doubts at once none is due soon, but held ones do not count", "[doubts]") {
+  const auto raise_many = [](Subject& subject, bool held) {
+    for (int i = 0; i < 2048; ++i) subject.raise("many" + std::to_string(i), {.held = held});
+  };
+  Subject subject;
+  subject.raise("a");
+  raise_many(subject, true);
+  subject.now += kGrace_ns;
+  CHECK(subject.take(1) == Subject::Keys{"a"});
+
+  Subject busy;
+  busy.raise("a");
+  raise_many(busy, false);
+  busy.now += kGrace_ns;
+  CHECK(busy.take(1).empty());
+  busy.now += 20 * kMillisecond_ns;
+  CHECK(busy.take(1) == Subject::Keys{"a"});
+}
+
 TEST_CASE("a verdict counts only under the sequence of the latest doubt", "[doubts]") {
   Subject subject;
   const std::uint64_t first = subject.raise("a");

@@ -60,6 +60,12 @@ void Checkpoints::start() {
   executor_.spawn(gate_, run());
 }
 
+void Checkpoints::set_pace(std::uint64_t interval_ns, std::uint64_t rate_bytes) {
+  options_.interval_ns = interval_ns;
+  sweeper_.set_rate(rate_bytes);
+  look_.notify_all();
+}
+
 reactor::Task<void> Checkpoints::close() {
   sweeper_.stop();
   log_.watch({});

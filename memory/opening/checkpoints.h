@@ -72,6 +72,8 @@ class Checkpoints final : public CheckpointService {
 
   // Once, when the server has opened: calls are answered, and checkpoints are made.
   void start();
+  // From now on, one that is under way included.
+  void set_pace(std::uint64_t interval_ns, std::uint64_t rate_bytes);
   // A checkpoint that is under way is abandoned; calls that wait end. Behind MemoryServer::stop(), before
   // the log's close().
   reactor::Task<void> close();

@@ -9,9 +9,11 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/config/daemon_flags.h"
+#include "common/config/encryption_flag.h"
 #include "common/config/toml_config.h"
 #include "common/layout/presets.h"
 #include "common/layout/protocol.h"
@@ -26,15 +28,12 @@ constexpr std::uint64_t kLargestExtent_bytes = 1U << 30;
 constexpr std::uint64_t kSmallestLog_bytes = 16U << 20;
 constexpr std::uint32_t kFirstPort = 7400;
 
-std::optional<Flags> wrong(int& exit_code, const std::string& message) {
-  std::cerr << "nam-memoryd: " << message << "\n";
-  exit_code = config::kExitUsage;
-  return std::nullopt;
+Status wrong(const std::string& message) {
+  return Status(ErrorCode::configuration, message);
 }
 
-}  // namespace
-
-std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
+// `done`: the process is to end with that code; help or version has been printed.
+Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   Flags flags;
   flags.data = config::default_data_folder("memory");
   flags.region_bytes = RegionMemory::default_bytes();
@@ -199,6 +198,7 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   app.add_option("--cluster-key", flags.cluster_key,
                  "File with the cluster's 32-byte secret, mode 0600; needed to listen beyond loopback")
       ->type_name("FILE");
+  config::add_encryption_flag(app, flags.fabric_encryption);
   config::add_rdma_flags(app, flags.rdma);
   app.add_option(
          "--rdma-region-keys", flags.rdma_region_keys,
@@ -206,17 +206,15 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
          "registrations where the device has none")
       ->check(CLI::IsMember({"auto", "windows", "registrations"}))
       ->capture_default_str();
-  app.add_option("--log-level", flags.log_level, "What is logged to standard error")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
-      ->capture_default_str();
+  config::add_service_flags(app, flags.service);
 
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& done) {
-    exit_code = app.exit(done);
-    return std::nullopt;
+  } catch (const CLI::Success& success) {
+    done = app.exit(success);
+    return flags;
   } catch (const CLI::ParseError& error) {
-    return wrong(exit_code, std::string(error.what()) + "\nRun with --help for the options");
+    return wrong(std::string(error.what()) + "\nRun with --help for the options");
   }
 
   flags.force_lost_log = std::ranges::count(force, std::string_view("lost-log")) != 0;
@@ -226,18 +224,15 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   const bool flushed = durability.empty() ? alone_or_named : durability == "flushed";
   flags.options.durability = flushed ? Durability::flushed : Durability::memory;
   if (flags.options.opens_together() && flags.options.memory_servers.size() != flags.options.server_count) {
-    return wrong(
-        exit_code,
-        "--durability flushed with --server-count " + std::to_string(flags.options.server_count) +
-            " wants --memory-server as often, with the address of each memory server, server 0 first");
+    return wrong("--durability flushed with --server-count " + std::to_string(flags.options.server_count) +
+                 " wants --memory-server as often, with the address of each memory server, server 0 first");
   }
   if (!flushed && !flags.restore.empty())
-    return wrong(exit_code, "--restore is for --durability flushed: at level memory nothing is on disk");
-  if (flags.log_bytes < kSmallestLog_bytes) return wrong(exit_code, "--log-bytes must be at least 16MiB");
+    return wrong("--restore is for --durability flushed: at level memory nothing is on disk");
+  if (flags.log_bytes < kSmallestLog_bytes) return wrong("--log-bytes must be at least 16MiB");
   if (const layout::Preset* const preset = layout::find_preset(flags.options.preset)) {
     if (app.count("--protocol") + app.count("--stages") != 0) {
-      return wrong(exit_code,
-                   "--preset says which protocol and stages, so it goes without --protocol and --stages");
+      return wrong("--preset says which protocol and stages, so it goes without --protocol and --stages");
     }
     flags.options.protocol = preset->protocol;
     stages = preset->stages;
@@ -245,41 +240,46 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   const auto code = layout::parse_stages(*layout::find_protocol(flags.options.protocol), stages);
   if (!code.ok()) {
     const std::string& hint = code.status().hint();
-    return wrong(exit_code, "--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint));
+    return wrong("--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint));
   }
   flags.options.stages = *code;
   flags.options.shared_read_locks = read_locks == "shared";
   if (flags.options.shared_read_locks && !layout::find_protocol(flags.options.protocol)->locks_rows) {
-    return wrong(exit_code, "--read-locks shared: --protocol " + flags.options.protocol +
-                                " locks no rows as they are read; nowait and waitdie do");
+    return wrong("--read-locks shared: --protocol " + flags.options.protocol +
+                 " locks no rows as they are read; nowait and waitdie do");
   }
   flags.options.timestamp_vector = *layout::find_vector_spread(timestamp_vector);
   if (flags.options.server_id >= flags.options.server_count) {
-    return wrong(exit_code, "--server-id must be smaller than --server-count");
+    return wrong("--server-id must be smaller than --server-count");
   }
   if (flags.region_bytes < kSmallestRegion_bytes) {
-    return wrong(exit_code, "--region-bytes must be at least 16MiB");
+    return wrong("--region-bytes must be at least 16MiB");
   }
   if (flags.region_limit_bytes == 0) flags.region_limit_bytes = flags.region_bytes;
   if (flags.region_limit_bytes < flags.region_bytes) {
-    return wrong(exit_code, "--region-limit must not be smaller than --region-bytes");
+    return wrong("--region-limit must not be smaller than --region-bytes");
   }
   if (flags.region_limit_bytes > flags.region_bytes && flags.fabric == "verbs") {
     return wrong(
-        exit_code,
         "--region-limit is not for --fabric verbs: peers hold keys of all that was registered at the "
         "start, and more cannot be added to them; give --region-bytes all that the region needs");
   }
   const std::uint64_t extent_bytes = flags.options.extent_bytes;
   if (!std::has_single_bit(extent_bytes) || extent_bytes < kSmallestExtent_bytes ||
       extent_bytes > kLargestExtent_bytes) {
-    return wrong(exit_code, "--extent-size must be a power of two from 64KiB to 1GiB");
+    return wrong("--extent-size must be a power of two from 64KiB to 1GiB");
   }
   flags.huge_pages = huge_pages == "never"    ? HugePages::never
                      : huge_pages == "always" ? HugePages::always
                                               : HugePages::automatic;
+  if (std::string message = config::wrong_service_flags(flags.service); !message.empty())
+    return wrong(message);
   if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
-    return wrong(exit_code, message);
+    return wrong(message);
+  if (std::string message =
+          config::wrong_encryption(flags.fabric_encryption, flags.fabric, !flags.cluster_key.empty());
+      !message.empty())
+    return wrong(message);
   const bool shared = flags.fabric == "shm";
   if (flags.listen.empty()) {
     const std::string host = flags.rdma.device.empty() ? "127.0.0.1:" : "0.0.0.0:";  // that is, the device's
@@ -287,12 +287,12 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
                           : host + std::to_string(kFirstPort + flags.options.server_id);
   }
   if (shared != flags.listen.starts_with("unix:")) {
-    return wrong(exit_code, "--listen " + flags.listen + " is no address of --fabric " + flags.fabric);
+    return wrong("--listen " + flags.listen + " is no address of --fabric " + flags.fabric);
   }
   if (!flags.listen_local.empty() && shared)
-    return wrong(exit_code, "--listen-local is for --fabric tcp and verbs: shm listens at a socket anyway");
+    return wrong("--listen-local is for --fabric tcp and verbs: shm listens at a socket anyway");
   if (!flags.listen_local.empty() && !flags.listen_local.starts_with("unix:"))
-    return wrong(exit_code, "--listen-local takes unix:PATH, not " + flags.listen_local);
+    return wrong("--listen-local takes unix:PATH, not " + flags.listen_local);
   if (heartbeat_timeout_s < 0) heartbeat_timeout_s = shared ? 0 : 10;
   const auto nanoseconds = [](double seconds) {
     return static_cast<std::uint64_t>(std::llround(seconds * static_cast<double>(kSecond_ns)));
@@ -302,6 +302,25 @@ std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   flags.options.heartbeat_timeout_ns = nanoseconds(heartbeat_timeout_s);
   flags.options.version = NAMDB_VERSION;
   return flags;
+}
+
+}  // namespace
+
+std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
+  std::optional<int> done;
+  Result<Flags> flags = parse(argc, argv, done);
+  if (!flags.ok()) {
+    std::cerr << "nam-memoryd: " << flags.status().message() << "\n";
+    done = config::kExitUsage;
+  }
+  if (!done) return std::move(flags).value();
+  exit_code = *done;
+  return std::nullopt;
+}
+
+Result<Flags> reread_flags(int argc, char** argv) {
+  std::optional<int> done;
+  return parse(argc, argv, done);
 }
 
 }  // namespace namdb::memory

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/base/error.h"
 #include "common/config/rdma_flags.h"
+#include "common/config/service_flags.h"
 #include "memory/options.h"
 #include "memory/process/region_memory.h"
 
@@ -20,11 +22,12 @@ struct Flags {
   std::uint64_t region_bytes = 0;
   std::uint64_t region_limit_bytes = 0;  // at least region_bytes after parsing
   HugePages huge_pages = HugePages::automatic;
-  std::string cluster_key;  // a file, or empty
+  std::string cluster_key;                 // a file, or empty
+  std::string fabric_encryption = "auto";  // off, required
   // With verbs.
   config::RdmaFlags rdma;
   std::string rdma_region_keys = "auto";
-  std::string log_level = "info";
+  config::ServiceFlags service;
   std::uint64_t log_bytes = 4ULL << 30;  // what the log on disk may take
   bool force_lost_log = false;
   bool force_unfit_entries = false;
@@ -37,5 +40,8 @@ struct Flags {
 // Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be
 // returned now; help, version, or what is wrong has been printed.
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
+
+// The same again, when the process is told to read its configuration anew. Nothing is printed.
+Result<Flags> reread_flags(int argc, char** argv);
 
 }  // namespace namdb::memory

@@ -1,4 +1,5 @@
 // Grant numbers, and the lives of places of records.
+#include <array>
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
@@ -239,6 +240,36 @@ TEST_CASE("a reply to ALLOCATE_RECORDS has one number, greater than all before i
   const auto buckets = client->call<control::AllocateReply>(control::ALLOCATE_BUCKETS, request);
   REQUIRE(buckets.ok());
   CHECK(buckets->grant() == 0);
+}
+
+TEST_CASE("pieces in use are found in the order of their places, many at once", "[grants]") {
+  GrantRegion subject;
+  SlabAllocator records(*subject.region, kRecord_bytes, Pieces::records, kGrantTable);
+  std::array<std::uint64_t, 7> some{};
+  CHECK(records.used_behind(0, some) == 0);
+  std::set<std::uint64_t> used;
+  std::uint64_t grant = 0;
+  while (const auto piece = records.allocate(++grant)) used.insert(*piece);
+  REQUIRE(used.size() > 200);
+  Random random(5);
+  for (const std::uint64_t piece : std::vector(used.begin(), used.end())) {
+    if (!random.chance(0.7)) continue;
+    records.free(piece);
+    used.erase(piece);
+  }
+  std::vector<std::uint64_t> found;
+  std::uint64_t behind = 0;
+  while (const std::size_t count = records.used_behind(behind, some)) {
+    found.insert(found.end(), some.begin(), some.begin() + count);
+    behind = found.back();
+  }
+  CHECK(found == std::vector(used.begin(), used.end()));
+  // Behind places that nobody uses, too.
+  for (std::uint64_t place = 0; place < *used.rbegin(); place += 24) {
+    REQUIRE(records.used_behind(place, some) != 0);
+    REQUIRE(some[0] == *used.upper_bound(place));
+    REQUIRE(some[0] == records.next_used(place));
+  }
 }
 
 }  // namespace namdb::memory

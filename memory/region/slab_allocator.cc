@@ -149,6 +149,26 @@ std::uint64_t SlabAllocator::next_used(std::uint64_t offset) const {
   return 0;
 }
 
+std::size_t SlabAllocator::used_behind(std::uint64_t offset, std::span<std::uint64_t> pieces) const {
+  auto run = runs_.upper_bound(offset);
+  if (run != runs_.begin() && offset != 0) --run;
+  std::size_t found = 0;
+  for (; run != runs_.end() && found != pieces.size(); ++run) {
+    std::uint64_t index = offset < run->first ? 0 : (offset - run->first) / unit_bytes_ + 1;
+    while (index < run->second.units && found != pieces.size()) {
+      const std::uint64_t rest = run->second.bits[index / 64] >> (index % 64);
+      if (rest == 0) {
+        index = (index | 63) + 1;
+        continue;
+      }
+      index += static_cast<std::uint64_t>(std::countr_zero(rest));
+      if (index < run->second.units) pieces[found++] = run->first + index * unit_bytes_;
+      ++index;
+    }
+  }
+  return found;
+}
+
 std::vector<Block> SlabAllocator::blocks() const {
   std::vector<Block> blocks;
   for (const auto& [offset, run] : runs_) blocks.push_back({offset, run.bytes, true});

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "memory/region/grant_numbers.h"
@@ -41,6 +42,8 @@ class SlabAllocator {
   bool used(std::uint64_t offset) const;
   // The first used piece behind `offset`; 0 when there is none. 0 asks for the first of all.
   std::uint64_t next_used(std::uint64_t offset) const;
+  // The same for the first used pieces behind it, in ascending order: as many as there is room for, or all.
+  std::size_t used_behind(std::uint64_t offset, std::span<std::uint64_t> pieces) const;
   // Gives back all blocks, whatever is in use.
   void release_all();
 

@@ -75,8 +75,12 @@ class MemoryServer final : public fabric::Service {
 
   const Options& options() const { return state_.options; }
   std::uint64_t epoch() const { return state_.region->map().epoch; }
-  // The replies of STATUS (without its backlog) and MEMORY.
-  control::StatusReply status() const { return status_of(state_); }
+  // The replies of STATUS (without its sample of rings) and MEMORY.
+  control::StatusReply status() const {
+    control::StatusReply reply = status_of(state_);
+    describe_backlog(state_, *reply.mutable_backlog());
+    return reply;
+  }
   control::MemoryReply memory() const { return account(state_); }
   RegionUse use() const { return region_use(state_); }
   const Region& region() const { return *state_.region; }

@@ -87,7 +87,7 @@ class RealDatabase final : public Database {
       compute.fabric = std::make_unique<fabric::LocalPathClient>(
           std::move(compute.fabric), std::move(local),
           compute::local_path(addresses.at(index), memory_.at(index)->socket(), "conformance"));
-      if (index == 0) options.snapshot_mode = txn::SnapshotMode::reads;
+      if (index == 0) options.snapshot_mode = txn::SnapshotMode::together;
     }
     options.memory_servers = addresses;
     // Building an index waits for the other workers' transactions.

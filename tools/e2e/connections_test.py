@@ -153,6 +153,24 @@ class Connections(TestCase):
         certificate, key = self.server.others.issue("by_certificate", "stranger")
         self.refused(user="by_certificate", sslcert=str(certificate), sslkey=str(key))
 
+    def test_an_expired_certificate_of_a_client_is_refused(self):
+        certificate, key = self.server.certificates.issue("by_certificate", "expired", days=0)
+        self.assertIn("expired", self.refused(user="by_certificate", sslcert=str(certificate), sslkey=str(key)))
+        until(lambda: "TLS handshake" in self.server.log(), "the refusal in the log")
+
+    def test_a_session_outlives_its_role_without_its_rights(self):
+        with self.server.local() as chief:
+            chief.execute("CREATE ROLE leaver LOGIN PASSWORD 'secret'")
+            chief.execute("CREATE TABLE kept (id int PRIMARY KEY)")
+            chief.execute("GRANT SELECT ON kept TO leaver")
+            with self.server.connect(user="leaver") as connection:
+                self.assertEqual(connection.execute("SELECT count(*) FROM kept").fetchone(), (0,))
+                chief.execute("REVOKE ALL ON kept FROM leaver")
+                chief.execute("DROP ROLE leaver")
+                self.assertEqual(connection.execute("SELECT 1").fetchone(), (1,))
+                self.assert_sqlstate("42501", connection.execute, "SELECT count(*) FROM kept")
+            self.assertIn('password authentication failed for user "leaver"', self.refused(user="leaver"))
+
     def test_much_data_over_tls_in_both_directions(self):
         with self.server.local() as connection:
             connection.execute("CREATE TABLE many (id int PRIMARY KEY, words text)")
@@ -184,6 +202,12 @@ class Connections(TestCase):
             # Files that do not fit are not taken.
             server.key.write_bytes(files[1][1])
             server.reload("stay as they were: TLS key")
+            with server.connect(sslrootcert=str(server.others.authority)):
+                pass
+            # Nor is one that has expired.
+            for path, source in zip((server.certificate, server.key), server.others.issue("localhost", "old", days=0)):
+                path.write_bytes(source.read_bytes())
+            server.reload("has expired")
             with server.connect(sslrootcert=str(server.others.authority)):
                 pass
             for path, content in files:

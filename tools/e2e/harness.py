@@ -185,16 +185,17 @@ class Cluster:
 
 
 class Daemon:
-    """A daemon without namctl, and what it tells the one that started it (sd_notify). A context manager."""
+    """A daemon without namctl, and what it tells the one that started it (sd_notify). A context manager. `binary`: a folder of
+    programs; `environment`: more variables."""
 
-    def __init__(self, folder, name, *arguments, **options):
+    def __init__(self, folder, name, *arguments, binary=BIN, environment=None, **options):
         path = f"{folder}/{name}.notify"
         Path(path).unlink(missing_ok=True)
         self.notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notified.bind(path)
         self.notified.settimeout(PATIENCE_S)
-        self.process = subprocess.Popen([program(name), "--data", f"{folder}/{name}", *arguments],
-                                        env={**os.environ, "NOTIFY_SOCKET": path},
+        self.process = subprocess.Popen([str(word) for word in (Path(binary) / name, "--data", f"{folder}/{name}", *arguments)],
+                                        env={**os.environ, "NOTIFY_SOCKET": path, **(environment or {})},
                                         **{"stderr": subprocess.DEVNULL, **options})
 
     def __enter__(self):

@@ -36,6 +36,7 @@ Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
     cluster.protocol = content.value("protocol", std::string());
     cluster.stages = content.value("stages", std::string());
     cluster.durability = content.value("durability", std::string());
+    cluster.fabric_encryption = content.value("fabric_encryption", std::string());
     cluster.region_bytes = content.value("region_bytes", std::string());
     cluster.region_limit = content.value("region_limit", std::string());
     cluster.local_path = content.value("local_path", false);
@@ -68,6 +69,7 @@ Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& 
                                   {"protocol", cluster.protocol},
                                   {"stages", cluster.stages},
                                   {"durability", cluster.durability},
+                                  {"fabric_encryption", cluster.fabric_encryption},
                                   {"region_bytes", cluster.region_bytes},
                                   {"region_limit", cluster.region_limit},
                                   {"local_path", cluster.local_path},

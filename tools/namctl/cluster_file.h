@@ -30,6 +30,7 @@ struct ClusterFile {
   std::string protocol;                       // empty: dev up was not told
   std::string stages;                         // likewise
   std::string durability;                     // likewise; durability_of() is the level
+  std::string fabric_encryption;              // likewise
   std::string region_bytes;                   // likewise
   std::string region_limit;                   // likewise
   bool local_path = false;                    // compute servers map the region that they stand beside

@@ -15,8 +15,7 @@ namespace namdb::namctl {
 
 // Which servers: those of a folder of dev up, or addresses.
 struct ClusterAddress {
-  std::filesystem::path key;
-  std::string fabric;                // empty: as the addresses say
+  FabricAccess access;
   std::vector<std::string> memory;   // unix:PATH or HOST:PORT
   std::vector<std::string> compute;  // HOST:PORT
 };

@@ -229,7 +229,7 @@ int run_backup(const ClusterFlags& flags, const std::string& folder, bool json) 
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
   if (!address.ok()) return report_error(output, address.status());
-  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->key, address->fabric);
+  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
   Backup backup(output, **control, fs::absolute(folder).lexically_normal());
   const Status status = backup.run(address->memory);

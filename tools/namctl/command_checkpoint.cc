@@ -56,7 +56,7 @@ int run_checkpoint(const ClusterFlags& flags, std::optional<std::uint32_t> serve
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
   if (!address.ok()) return report_error(output, address.status());
-  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->key, address->fabric);
+  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
   const auto chosen = choose(**control, *address, server);
   if (!chosen.ok()) return report_error(output, chosen.status());

@@ -100,11 +100,13 @@ void print_compute(const Output& output, const ComputeView& server) {
 }  // namespace
 
 Result<ClusterAddress> locate(const ClusterFlags& flags) {
-  if (by_address(flags)) return ClusterAddress{flags.key, flags.fabric, flags.memory, flags.compute};
+  if (by_address(flags))
+    return ClusterAddress{{flags.key, flags.fabric, flags.encryption}, flags.memory, flags.compute};
   const std::filesystem::path data = std::filesystem::absolute(flags.data).lexically_normal();
   Result<DevCluster> cluster = dev_state(data);
   if (!cluster.ok()) return cluster.status();
-  ClusterAddress address{key_file(data), cluster->settings.fabric, {}, {}};
+  const ClusterFile& settings = cluster->settings;
+  ClusterAddress address{{key_file(data), settings.fabric, settings.fabric_encryption}, {}, {}};
   for (const DaemonState& daemon : cluster->daemons) {
     (daemon.name.starts_with("memory-") ? address.memory : address.compute).push_back(daemon.address);
   }
@@ -115,7 +117,7 @@ int run_status(const ClusterFlags& flags, bool json) {
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
   if (!address.ok()) return report_error(output, address.status());
-  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->key, address->fabric);
+  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
   const ClusterView view = view_cluster(**control, *address);
   for (const MemoryView& server : view.memory) print_memory(output, server);
@@ -141,7 +143,8 @@ int run_shutdown(const ClusterFlags& flags, bool json) {
     return report_error(output, {ErrorCode::configuration, "compute servers are stopped where they run",
                                  "systemctl stop nam-computed, or SIGTERM"});
   }
-  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(flags.key, flags.fabric);
+  Result<std::unique_ptr<ControlPlane>> control =
+      ControlPlane::create({flags.key, flags.fabric, flags.encryption});
   if (!control.ok()) return report_error(output, control.status());
   int exit_code = kExitOk;
   nlohmann::json stopped = nlohmann::json::array();

@@ -16,6 +16,7 @@ struct ClusterFlags {
   std::vector<std::string> compute;  // instead of it: HOST:PORT
   std::string key;                   // file, with addresses
   std::string fabric;                // of the memory servers' addresses; empty: as they say
+  std::string encryption;            // likewise; empty: nam-memoryd's default
 };
 
 // Where the servers are. Errors: configuration, when there is no such cluster.

@@ -13,7 +13,7 @@ int run_fabric(const ClusterFlags& flags, bool json) {
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
   if (!address.ok()) return report_error(output, address.status());
-  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->key, address->fabric);
+  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
   const FabricView view = view_fabric(**control, *address);
   for (const std::string& line : to_lines(view)) output.line(line);

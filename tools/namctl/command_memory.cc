@@ -128,7 +128,7 @@ int run_memory(const ClusterFlags& flags, bool json) {
   const Output output(json);
   Result<ClusterAddress> address = locate(flags);
   if (!address.ok()) return report_error(output, address.status());
-  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->key, address->fabric);
+  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
   bool all_good = true;
   nlohmann::json servers = nlohmann::json::array();

@@ -42,7 +42,7 @@ int run_top(const ClusterFlags& cluster, const TopFlags& flags, bool json) {
   const Output output(json);
   Result<ClusterAddress> address = locate(cluster);
   if (!address.ok()) return report_error(output, address.status());
-  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->key, address->fabric);
+  Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
   const bool refresh = !json && !flags.once && ::isatty(STDOUT_FILENO) == 1;
   const std::uint32_t looks = flags.once ? 2 : flags.count;

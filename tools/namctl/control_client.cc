@@ -105,8 +105,7 @@ reactor::Task<void> call_each(reactor::Executor* executor, const fabric::Transpo
 
 ControlPlane::~ControlPlane() = default;
 
-Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem::path& key_file,
-                                                           const std::string& fabric) {
+Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const FabricAccess& access) {
   std::unique_ptr<ControlPlane> control(new ControlPlane());
   reactor::ReactorOptions options;
   options.spin_ns = 0;
@@ -117,8 +116,9 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem
 
   fabric::tcp::TcpOptions tcp;
   tcp.handshake_timeout_ns = kTimeout_ns;
-  if (!key_file.empty()) {
-    Result<fabric::ClusterKey> key = fabric::read_cluster_key(key_file.string());
+  tcp.encryption = fabric::tcp::encryption_of(access.encryption);
+  if (!access.key.empty()) {
+    Result<fabric::ClusterKey> key = fabric::read_cluster_key(access.key.string());
     if (!key.ok()) return key.status();
     tcp.key = *key;
   }
@@ -127,7 +127,7 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const std::filesystem
   verbs.key = tcp.key;
   control->transports_.add(fabric::shm::transport(loop));
   // One form of address: whichever comes first takes it.
-  if (fabric == "verbs") control->transports_.add(fabric::verbs::transport(loop, verbs));
+  if (access.fabric == "verbs") control->transports_.add(fabric::verbs::transport(loop, verbs));
   control->transports_.add(fabric::tcp::transport(loop, tcp));
   return control;
 }

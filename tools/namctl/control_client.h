@@ -31,13 +31,18 @@ struct LongCall {
   control::StatusReply progress;
 };
 
+// How memory servers are reached.
+struct FabricAccess {
+  std::filesystem::path key;  // empty: servers on this machine's loopback may do without
+  std::string fabric;         // empty: HOST:PORT is tcp, unless it says verbs
+  std::string encryption;     // off, required, or as nam-memoryd's default
+};
+
 // The transports that a tool speaks, on a reactor of its own.
 class ControlPlane {
  public:
-  // `key_file` may be empty: servers on this machine's loopback may do without. `fabric` may be empty:
-  // HOST:PORT is tcp, unless it says verbs. Errors: configuration.
-  static Result<std::unique_ptr<ControlPlane>> create(const std::filesystem::path& key_file,
-                                                      const std::string& fabric);
+  // Errors: configuration.
+  static Result<std::unique_ptr<ControlPlane>> create(const FabricAccess& access);
   ~ControlPlane();
 
   // Connects to the memory server at `address` (unix:PATH or HOST:PORT), makes the call, and disconnects.

@@ -24,6 +24,7 @@ struct DevOptions {
   std::optional<std::string> protocol;           // nam-memoryd's default, or what memory_flags say
   std::optional<std::string> stages;             // likewise
   std::optional<std::string> durability;         // flushed with one memory server, else memory
+  std::optional<std::string> fabric_encryption;  // tcp: nam-memoryd's default, which is off on one machine
   std::optional<bool> local_path;                // tcp, verbs: off
   std::uint16_t fabric_port = 0;                 // tcp, verbs: 0 takes the first free ones from 7400 on
   std::string fabric_host = "127.0.0.1";         // tcp, verbs: where memory servers listen

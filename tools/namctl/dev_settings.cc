@@ -38,10 +38,16 @@ std::string in_words(const ClusterFile& before) {
          std::to_string(before.memory_servers) + " memory and " + std::to_string(before.compute_servers) +
          " compute servers, durability " + std::string(durability_of(before)) +
          (before.local_path ? ", local path" : "") +
+         (before.fabric_encryption.empty() ? "" : ", fabric encryption " + before.fabric_encryption) +
          (before.protocol.empty() ? "" : ", protocol " + before.protocol) +
          (before.stages.empty() ? "" : ", stages " + before.stages) +
          (before.region_bytes.empty() ? "" : ", regions of " + before.region_bytes) +
          (before.region_limit.empty() ? "" : " up to " + before.region_limit);
+}
+
+void add_encryption(const ClusterFile& settings, std::vector<std::string>& command) {
+  if (settings.fabric_encryption.empty()) return;
+  command.insert(command.end(), {"--fabric-encryption", settings.fabric_encryption});
 }
 
 // The data that is in the folder goes with the settings.
@@ -99,6 +105,7 @@ Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevClu
   settings.stages = options.stages.value_or(settings.stages);
   settings.durability = options.durability.value_or(settings.durability);
   settings.local_path = options.local_path.value_or(settings.local_path);
+  settings.fabric_encryption = options.fabric_encryption.value_or(settings.fabric_encryption);
   if (settings.local_path && settings.fabric == "shm") {
     if (options.local_path.value_or(false))
       return Status(ErrorCode::configuration, "--local-path is for --fabric tcp and verbs",
@@ -182,6 +189,7 @@ std::vector<std::string> memory_command(const std::string& program, const DevOpt
       command.insert(command.end(), {"--memory-server", address});
   }
   if (settings.local_path) command.insert(command.end(), {"--listen-local", settings.local_sockets[server]});
+  add_encryption(settings, command);
   if (!settings.protocol.empty()) command.insert(command.end(), {"--protocol", settings.protocol});
   if (!settings.stages.empty()) command.insert(command.end(), {"--stages", settings.stages});
   if (!settings.region_limit.empty())
@@ -204,6 +212,7 @@ std::vector<std::string> compute_command(const std::string& program, const DevOp
   for (const std::string& address : settings.memory_addresses) {
     command.insert(command.end(), {"--memory-server", address});
   }
+  add_encryption(settings, command);
   // Where the path is too long for a socket there is none: loopback is always there.
   const fs::path sockets = options.data / "run";
   if (sockets.native().size() + std::string_view("/.s.PGSQL.65535").size() < 108) {

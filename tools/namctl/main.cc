@@ -17,6 +17,7 @@
 #include "tools/namctl/command_checkpoint.h"
 #include "tools/namctl/command_cluster.h"
 #include "tools/namctl/command_dev.h"
+#include "tools/namctl/command_doctor.h"
 #include "tools/namctl/command_fabric.h"
 #include "tools/namctl/command_memory.h"
 #include "tools/namctl/command_top.h"
@@ -33,6 +34,7 @@ struct Flags {
 
   DevOptions up;
   std::string fabric = "shm";
+  std::string fabric_encryption = "auto";
   bool local_path = false;
   std::uint32_t memory_servers = 1;
   std::uint32_t compute_servers = 1;
@@ -95,6 +97,11 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
   up->add_option("--fabric-host", flags.up.fabric_host,
                  "With tcp and verbs: where memory servers listen; with verbs an RDMA device's address")
       ->capture_default_str();
+  up->add_option(
+        "--fabric-encryption", flags.fabric_encryption,
+        "With tcp: required encrypts the daemons' connections, which on one machine are not otherwise")
+      ->check(CLI::IsMember({"auto", "off", "required"}))
+      ->capture_default_str();
   up->add_flag("--local-path,!--no-local-path", flags.local_path,
                "With tcp and verbs: compute server K maps the region of memory server K modulo their number, "
                "and reaches only the others over the network");
@@ -118,6 +125,7 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
     flags.up.data = flags.data;
     // An option that was not given has the value of the folder's cluster.
     if (up->count("--fabric") != 0) flags.up.fabric = flags.fabric;
+    if (up->count("--fabric-encryption") != 0) flags.up.fabric_encryption = flags.fabric_encryption;
     if (up->count("--local-path") != 0) flags.up.local_path = flags.local_path;
     if (up->count("--memory-servers") != 0) flags.up.memory_servers = flags.memory_servers;
     if (up->count("--compute-servers") != 0) flags.up.compute_servers = flags.compute_servers;
@@ -154,6 +162,10 @@ void add_address_flags(CLI::App& command, Flags& flags) {
   command.add_option("--cluster-key", flags.cluster.key, "The cluster's key file, with --memory-server");
   command.add_option("--fabric", flags.cluster.fabric, "verbs, if --memory-server is reached by RDMA")
       ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
+  command
+      .add_option("--fabric-encryption", flags.cluster.encryption,
+                  "As the memory servers', with --memory-server: auto encrypts connections to other machines")
+      ->check(CLI::IsMember({"auto", "off", "required"}));
 }
 
 void add_cluster_commands(CLI::App& app, Flags& flags) {
@@ -206,6 +218,16 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   });
 }
 
+void add_doctor(CLI::App& app, Flags& flags) {
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Faults of this machine and of the cluster, with their cures; 1 if one is a failure");
+  add_address_flags(*doctor, flags);
+  doctor->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_doctor(flags.cluster, NAMDB_VERSION, flags.json);
+  });
+}
+
 void add_disk_commands(CLI::App& app, Flags& flags) {
   CLI::App* checkpoint =
       app.add_subcommand("checkpoint", "Memory servers make checkpoints now; 1 if one of them could not");
@@ -253,6 +275,7 @@ int run(int argc, char** argv) {
   add_dev_up(*dev, flags);
   add_dev_down(*dev, flags);
   add_cluster_commands(app, flags);
+  add_doctor(app, flags);
   add_disk_commands(app, flags);
   add_verify(app, flags);
   try {

@@ -14,37 +14,13 @@ struct Finish {
 };
 using Connection = std::unique_ptr<PGconn, Finish>;
 
-// Takes the result.
-Outcome outcome_of(PGconn* connection, PGresult* result) {
-  Outcome outcome;
-  const ExecStatusType status = PQresultStatus(result);
-  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY) {
-    const char* sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    outcome.sqlstate = sqlstate == nullptr ? "-----" : sqlstate;
-    outcome.message = message == nullptr ? PQerrorMessage(connection) : message;
-  }
-  outcome.tag = PQcmdStatus(result);
-  for (int column = 0; column < PQnfields(result); ++column)
-    outcome.names.emplace_back(PQfname(result, column));
-  for (int row = 0; row < PQntuples(result); ++row) {
-    auto& fields = outcome.rows.emplace_back();
-    for (int column = 0; column < PQnfields(result); ++column) {
-      auto& field = fields.emplace_back();
-      if (PQgetisnull(result, row, column) == 0) field = PQgetvalue(result, row, column);
-    }
-  }
-  PQclear(result);
-  return outcome;
-}
-
 class LibpqClient final : public Client {
  public:
   explicit LibpqClient(Connection connection) : connection_(std::move(connection)) {}
 
   // The last result counts, as in psql.
   Outcome run(const std::string& sql) override {
-    return outcome_of(connection_.get(), PQexec(connection_.get(), sql.c_str()));
+    return outcome_of_result(connection_.get(), PQexec(connection_.get(), sql.c_str()));
   }
 
  private:
@@ -67,7 +43,7 @@ class LibpqStepClient final : public StepClient {
       while (!complete_ && PQisBusy(connection_.get()) == 0) {
         PGresult* result = PQgetResult(connection_.get());
         complete_ = result == nullptr;
-        if (!complete_) outcomes_.push_back(outcome_of(connection_.get(), result));
+        if (!complete_) outcomes_.push_back(outcome_of_result(connection_.get(), result));
       }
       if (complete_) break;
       const auto left =
@@ -120,6 +96,29 @@ Connection connect(const std::string& connection, std::string& why) {
 }
 
 }  // namespace
+
+Outcome outcome_of_result(PGconn* connection, PGresult* result) {
+  Outcome outcome;
+  const ExecStatusType status = PQresultStatus(result);
+  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY) {
+    const char* sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    outcome.sqlstate = sqlstate == nullptr ? "-----" : sqlstate;
+    outcome.message = message == nullptr ? PQerrorMessage(connection) : message;
+  }
+  outcome.tag = PQcmdStatus(result);
+  for (int column = 0; column < PQnfields(result); ++column)
+    outcome.names.emplace_back(PQfname(result, column));
+  for (int row = 0; row < PQntuples(result); ++row) {
+    auto& fields = outcome.rows.emplace_back();
+    for (int column = 0; column < PQnfields(result); ++column) {
+      auto& field = fields.emplace_back();
+      if (PQgetisnull(result, row, column) == 0) field = PQgetvalue(result, row, column);
+    }
+  }
+  PQclear(result);
+  return outcome;
+}
 
 std::unique_ptr<Client> connect_libpq(const std::string& connection, std::string& why) {
   Connection handle = connect(connection, why);

@@ -46,7 +46,7 @@ reactor::ReactorOptions reactor_options(int run) {
     options.use_deferred_taskrun = false;
     options.spin_ns = 0;
   }
-  if (run == 3) {
+  if (run >= 3) {
     options.receive_buffers = 2;
     options.receive_buffer_bytes = 100;
     options.queue_entries = 2;
@@ -74,12 +74,19 @@ Transport tcp_with_key(reactor::Reactor& reactor) {
   return tcp::transport(reactor, options);
 }
 
+Transport encrypted_tcp(reactor::Reactor& reactor) {
+  tcp::TcpOptions options;
+  options.key.emplace().bytes.fill(7);
+  options.encryption = tcp::Encryption::required;
+  return tcp::transport(reactor, options);
+}
+
 Transport checked_tcp(reactor::Reactor& reactor) {
   return checked(plain_tcp(reactor));
 }
 
 std::unique_ptr<Fixture> make_tcp_fixture(Service& service, int clients, int run) {
-  constexpr std::array kTransports = {plain_tcp, checked_tcp, tcp_with_key, plain_tcp};
+  constexpr std::array kTransports = {plain_tcp, checked_tcp, tcp_with_key, plain_tcp, encrypted_tcp};
   spdlog::set_level(spdlog::level::err);  // every peer that a test wrongs is worth a line
   return make_threaded_fixture(
       {kTransports.at(static_cast<std::size_t>(run)), [](const std::string&) { return "127.0.0.1:0"; },
@@ -98,7 +105,7 @@ std::unique_ptr<Fixture> make_local_path_fixture(Service& service, int clients, 
   };
   auto shared = std::make_shared<Shared>();
   const auto transport = [shared, run](reactor::Reactor& reactor) {
-    Transport mixed = plain_tcp(reactor);
+    Transport mixed = run == 0 ? encrypted_tcp(reactor) : plain_tcp(reactor);
     mixed.make_server = [&reactor, shared, make_server = mixed.make_server](const ServerRegion& region,
                                                                             Service& served) {
       return std::make_unique<LocalPathServer>(make_server(region, served),
@@ -210,7 +217,7 @@ const std::vector<FixtureFactory>& fixture_factories() {
   static const std::vector<FixtureFactory> factories = {
       {"sim", 25, make_sim_fixture},
       {"shm", 4, make_shm_fixture},
-      {"tcp", 4, make_tcp_fixture},
+      {"tcp", 5, make_tcp_fixture},
       {"tcp with a local path", 4, make_local_path_fixture},
   };
   return factories;

@@ -30,13 +30,15 @@ class TcpClientFabric final : public ClientFabric {
 reactor::Task<Result<std::unique_ptr<Channel>>> TcpClientFabric::connect(std::string address,
                                                                          std::string hello,
                                                                          std::string* welcome) {
+  if (options_.encryption == Encryption::required && !options_.key)
+    co_return Status(ErrorCode::configuration, "encrypted connections need a cluster key");
   const std::uint64_t deadline_ns = reactor_.now_ns() + options_.handshake_timeout_ns;
   const Result<int> descriptor =
       co_await reactor::connect_descriptor(reactor_, address, options_.handshake_timeout_ns);
   if (!descriptor.ok()) co_return descriptor.status();
   auto link = std::make_unique<Link>(reactor_, *descriptor);
   Result<std::string> answer =
-      co_await greet_server(*link, kDialect, options_.key, std::move(hello), deadline_ns);
+      co_await greet_server(*link, link->dialect(options_), options_.key, std::move(hello), deadline_ns);
   if (!answer.ok()) co_return refused_by(address, answer.status(), options_.key);
   if (welcome != nullptr) *welcome = std::move(*answer);
   auto channel = std::make_unique<TcpChannel>(reactor_, pool_, std::move(link), std::move(address));

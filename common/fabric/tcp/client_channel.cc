@@ -33,7 +33,7 @@ std::size_t data_bytes(const Operation& operation) {
   return 0;
 }
 
-void encode(const Operation& operation, reactor::OutputBuffer& output) {
+void encode(const Operation& operation, Checksums checksums, reactor::OutputBuffer& output) {
   RequestHeader header{RequestKind::read, 0, 0, operation.length_bytes, operation.remote_offset};
   const std::size_t length_bytes = data_bytes(operation);
   std::byte* const place = output.extend(sizeof header + length_bytes);
@@ -55,7 +55,7 @@ void encode(const Operation& operation, reactor::OutputBuffer& output) {
       std::memcpy(data, &operation.operand, 8);
       break;
   }
-  seal(header, {data, length_bytes});
+  seal(header, {data, length_bytes}, checksums);
   std::memcpy(place, &header, sizeof header);
 }
 
@@ -63,7 +63,11 @@ void encode(const Operation& operation, reactor::OutputBuffer& output) {
 
 TcpChannel::TcpChannel(reactor::Reactor& reactor, LocalPool& pool, std::unique_ptr<Link> link,
                        std::string address)
-    : Channel(reactor), pool_(pool), link_(std::move(link)), address_(std::move(address)) {}
+    : Channel(reactor),
+      pool_(pool),
+      link_(std::move(link)),
+      checksums_(link_->checksums()),
+      address_(std::move(address)) {}
 
 TcpChannel::~TcpChannel() {
   fail(Status(ErrorCode::connection_failure, "the channel is closed"));
@@ -72,6 +76,7 @@ TcpChannel::~TcpChannel() {
 void TcpChannel::describe(Facts& facts) const {
   Channel::describe(facts);
   if (failed()) return facts.say("error", failure_.message());
+  if (link_->encrypted()) facts.say("encryption", "AES-128-GCM");
   tcp_info info{};
   socklen_t length = sizeof info;
   if (::getsockopt(link_->socket().descriptor(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return;
@@ -87,7 +92,7 @@ void TcpChannel::do_post(Batch& batch) {
   if (batch.empty()) return batch.complete(executor(), Status());
   reactor::OutputBuffer& output = link_->socket().output();
   // The fence of an operation needs no care: the server executes everything in the order of arrival.
-  for (const Operation& operation : batch.operations()) encode(operation, output);
+  for (const Operation& operation : batch.operations()) encode(operation, checksums_, output);
   batches_.push(&batch);
   link_->socket().send_soon();
 }
@@ -108,7 +113,7 @@ void TcpChannel::do_post(Call& call) {
   call.reply.clear();
   RequestHeader header{RequestKind::call, 0, call.method, static_cast<std::uint32_t>(call.request.size()),
                        id};
-  seal(header, std::as_bytes(std::span(call.request)));
+  seal(header, std::as_bytes(std::span(call.request)), checksums_);
   reactor::OutputBuffer& output = link_->socket().output();
   output.append(&header, sizeof header);
   output.append(call.request.data(), call.request.size());
@@ -135,7 +140,7 @@ void TcpChannel::take_header(std::span<const std::byte>& bytes) {
   if (header_length_ < sizeof(ResponseHeader)) return;
   header_length_ = 0;
   response_ = load<ResponseHeader>(header_bytes_.data());
-  if (const char* reason = refuse_response(response_)) {
+  if (const char* reason = refuse_response(response_, checksums_)) {
     return fail(Status(ErrorCode::connection_failure, address_ + " sent " + reason));
   }
   in_response_ = true;
@@ -157,7 +162,7 @@ void TcpChannel::take_header(std::span<const std::byte>& bytes) {
 void TcpChannel::take_results(std::span<const std::byte>& bytes) {
   const std::span<const std::byte> data =
       bytes.first(std::min<std::uint64_t>(bytes.size(), result_bytes_left_));
-  data_checksum_ = crc32c(data, data_checksum_);
+  if (checksums_ == Checksums::both) data_checksum_ = crc32c(data, data_checksum_);
   // Data that came in one piece is stored only when it is known to be whole.
   if (data.size() == result_bytes_left_ && !data_agrees()) return;
   while (operations_left_ != 0) {
@@ -198,7 +203,7 @@ void TcpChannel::take_results(std::span<const std::byte>& bytes) {
 }
 
 bool TcpChannel::data_agrees() {
-  if (data_checksum_ == response_.data_checksum) return true;
+  if (checksums_ == Checksums::none || data_checksum_ == response_.data_checksum) return true;
   fail(Status(ErrorCode::connection_failure, address_ + " sent " + kDamaged));
   return false;
 }
@@ -206,7 +211,7 @@ bool TcpChannel::data_agrees() {
 void TcpChannel::take_reply(std::span<const std::byte>& bytes) {
   const std::size_t taken = std::min(bytes.size(), replying_->reply.size() - reply_bytes_);
   if (taken != 0) std::memcpy(replying_->reply.data() + reply_bytes_, bytes.data(), taken);
-  data_checksum_ = crc32c(bytes.first(taken), data_checksum_);
+  if (checksums_ == Checksums::both) data_checksum_ = crc32c(bytes.first(taken), data_checksum_);
   reply_bytes_ += taken;
   bytes = bytes.subspan(taken);
   if (reply_bytes_ == replying_->reply.size()) finish_reply();

@@ -49,6 +49,7 @@ class TcpChannel final : public Channel, private reactor::SocketHandler {
 
   LocalPool& pool_;
   std::unique_ptr<Link> link_;
+  const Checksums checksums_;
   std::string address_;
   Status failure_;
 

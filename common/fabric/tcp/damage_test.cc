@@ -128,6 +128,7 @@ bool region_is_a_prefix(const Pair& pair) {
 TEST_CASE("a bit that is flipped on the way ends the connection, and nothing of its frame is executed") {
   TcpOptions options;
   options.key.emplace().bytes.fill(7);
+  options.encryption = GENERATE(Encryption::off, Encryption::required);
   Pair pair(options, options);
   const Outcome whole = run(pair, std::nullopt, std::nullopt);
   REQUIRE(whole.status.ok());

@@ -24,11 +24,12 @@ const char* refuse_operation(const RequestHeader& header, std::uint64_t region_b
 }  // namespace
 
 RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t region_bytes,
-                            std::uint64_t capacity_bytes) {
+                            std::uint64_t capacity_bytes, Checksums checksums) {
   using State = RequestFrame::State;
   if (input.size() < kHeader_bytes) return {State::incomplete, {}, kHeader_bytes, nullptr};
   const auto header = load<RequestHeader>(input.data());
-  if (header.header_checksum != checksum_of_header(header)) return {State::invalid, header, 0, kDamaged};
+  if (checksums == Checksums::both && header.header_checksum != checksum_of_header(header))
+    return {State::invalid, header, 0, kDamaged};
   if (header.zero != 0) return {State::invalid, header, 0, "reserved bits that are set"};
   std::size_t frame_bytes = kHeader_bytes;
   const char* reason = nullptr;
@@ -62,8 +63,8 @@ RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t regi
   return {state, header, frame_bytes, nullptr};
 }
 
-const char* refuse_response(const ResponseHeader& header) {
-  if (header.header_checksum != checksum_of_header(header)) return kDamaged;
+const char* refuse_response(const ResponseHeader& header, Checksums checksums) {
+  if (checksums == Checksums::both && header.header_checksum != checksum_of_header(header)) return kDamaged;
   if (header.zero != 0 || header.also_zero != 0) return "reserved bits that are set";
   switch (header.kind) {
     case ResponseKind::results:

@@ -10,7 +10,8 @@
 //
 // A header carries the CRC-32C of the data behind it, and then one of itself: a length is believed only when
 // nothing happened to it on the way. Frames that do not agree with their checksums end the connection, and
-// nothing of them is executed or handed on.
+// nothing of them is executed or handed on. On an encrypted connection, whose records have tags (records.h),
+// checksums are 0 and nobody looks at them.
 //
 // All of it is outside input to the side that reads it.
 #pragma once
@@ -67,9 +68,13 @@ std::uint32_t checksum_of_header(const Header& header) {
   return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_checksum)));
 }
 
-// A header that is sent has both checksums; `data` follows it.
+// Whether frames have them: not on encrypted connections.
+enum class Checksums : bool { none, both };
+
+// Of a header that is sent; `data` follows it.
 template <typename Header>
-void seal(Header& header, std::span<const std::byte> data) {
+void seal(Header& header, std::span<const std::byte> data, Checksums checksums = Checksums::both) {
+  if (checksums == Checksums::none) return;
   header.data_checksum = crc32c(data);
   header.header_checksum = checksum_of_header(header);
 }
@@ -97,9 +102,9 @@ struct RequestFrame {
   }
 };
 RequestFrame decode_request(std::span<const std::byte> input, std::uint64_t region_bytes,
-                            std::uint64_t capacity_bytes);
+                            std::uint64_t capacity_bytes, Checksums checksums = Checksums::both);
 
 // nullptr if it may follow in the stream, otherwise why the server must go.
-const char* refuse_response(const ResponseHeader& header);
+const char* refuse_response(const ResponseHeader& header, Checksums checksums = Checksums::both);
 
 }  // namespace namdb::fabric::tcp

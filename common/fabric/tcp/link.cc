@@ -10,18 +10,25 @@ namespace {
 // Before the handshake has ended, an honest peer sends a few kilobytes.
 constexpr std::size_t kInboxLimit_bytes = 4 * std::size_t{kMaxHandshake_bytes};
 
-std::string peer_of(int descriptor) {
-  const Result<reactor::SocketAddress> address = reactor::SocketAddress::peer_of(descriptor);
-  return address.ok() ? address->to_string() : "unknown";
-}
-
 }  // namespace
 
 Link::Link(reactor::Reactor& reactor, int descriptor)
-    : socket_(reactor, descriptor, *this), peer_(peer_of(descriptor)), changed_(reactor) {
+    : socket_(reactor, descriptor, *this), peer_("unknown"), changed_(reactor) {
+  const Result<reactor::SocketAddress> address = reactor::SocketAddress::peer_of(descriptor);
+  if (address.ok()) {
+    peer_ = address->to_string();
+    peer_is_local_ = address->is_local();
+  }
   reactor::set_no_delay(descriptor);
   reactor::set_keep_alive(descriptor);
   socket_.start_receiving();
+}
+
+Dialect Link::dialect(const TcpOptions& options) const {
+  Dialect dialect = kDialect;
+  dialect.encrypted = options.encryption == Encryption::required ||
+                      (options.encryption == Encryption::between_machines && options.key && !peer_is_local_);
+  return dialect;
 }
 
 reactor::Task<Result<std::string>> Link::take(std::size_t length_bytes, std::uint64_t deadline_ns) {
@@ -41,6 +48,14 @@ reactor::Task<Result<std::string>> Link::take(std::size_t length_bytes, std::uin
 void Link::send(const void* bytes, std::size_t length_bytes) {
   socket_.output().append(bytes, length_bytes);
   socket_.send_soon();
+}
+
+void Link::encrypt(const Secret& sent, const Secret& received) {
+  socket_.set_output_filter(sealer_.emplace(sent));
+  opener_.emplace(received);
+  // An honest peer waits for the answer to its proof.
+  const std::string early = std::exchange(inbox_, {});
+  if (!early.empty()) on_receive(std::as_bytes(std::span(early)));
 }
 
 reactor::Task<void> Link::flush(std::uint64_t deadline_ns) {
@@ -68,6 +83,23 @@ void Link::start(reactor::SocketHandler& handler) {
 }
 
 void Link::on_receive(std::span<const std::byte> bytes) {
+  if (!opener_) return deliver(bytes);
+  while (!bytes.empty() && !socket_.closed()) {
+    switch (opener_->take(bytes)) {
+      case RecordOpener::State::whole:
+        deliver(opener_->opened());
+        break;
+      case RecordOpener::State::incomplete:
+        break;
+      case RecordOpener::State::forged:
+        // The code tells the handler that it is the peer's fault, or that of somebody between.
+        return on_end(Status(
+            handler_ == nullptr ? ErrorCode::connection_failure : ErrorCode::protocol_violation, kForged));
+    }
+  }
+}
+
+void Link::deliver(std::span<const std::byte> bytes) {
   if (handler_ != nullptr) return handler_->on_receive(bytes);
   inbox_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (inbox_.size() > kInboxLimit_bytes) abort();
@@ -76,7 +108,7 @@ void Link::on_receive(std::span<const std::byte> bytes) {
 
 void Link::on_end(Status status) {
   if (handler_ != nullptr) return handler_->on_end(std::move(status));
-  ended_ = true;
+  if (std::exchange(ended_, true)) return;
   end_status_ = std::move(status);
   changed_.notify_all();
 }

@@ -55,6 +55,8 @@ void TcpServerFabric::grow(std::size_t length_bytes) {
 
 reactor::Task<Status> TcpServerFabric::listen(std::string address) {
   NAMDB_CHECK(listener_ == nullptr && !closing_);
+  if (!options_.key && options_.encryption == Encryption::required)
+    co_return Status(ErrorCode::configuration, "encrypted connections need a cluster key");
   if (!options_.key) {
     const Result<std::vector<reactor::SocketAddress>> candidates =
         reactor::SocketAddress::resolve(address, true);
@@ -101,7 +103,7 @@ reactor::Task<void> TcpServerFabric::greet(int descriptor) {
       [stranger] { stranger->abort("newer connections took all seats of strangers"); });
   greeting_.insert(link.get());
   if (closing_) link->abort();
-  Status status = co_await prove_client(*link, kDialect, options_.key, proof_deadline_ns);
+  Status status = co_await prove_client(*link, link->dialect(options_), options_.key, proof_deadline_ns);
   std::string hello;
   if (status.ok()) {
     // Without a key there is nothing to prove: a hello is all that tells a member from a stranger.
@@ -142,6 +144,9 @@ void TcpServerFabric::describe(Facts& facts) const {
   facts.say("address", listener_ == nullptr ? "" : address());
   facts.say("atomics", "with the CPU");
   facts.count("peers", connections_.size());
+  facts.count("encrypted_peers",
+              static_cast<std::uint64_t>(std::ranges::count_if(
+                  connections_, [](const auto& peer) { return peer.second->encrypted(); })));
   facts.count("handshakes", greeting_.size());
   facts.count("connections", accepted_);
   facts.count("refused", refused_);

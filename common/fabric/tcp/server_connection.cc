@@ -55,7 +55,7 @@ class Prefetcher {
 
 ServerConnection::ServerConnection(ConnectionOwner& owner, ServedRegion& served, PeerId peer,
                                    std::unique_ptr<Link> link)
-    : owner_(owner), served_(served), peer_(peer), link_(std::move(link)) {}
+    : owner_(owner), served_(served), peer_(peer), link_(std::move(link)), checksums_(link_->checksums()) {}
 
 ServerConnection::~ServerConnection() {
   NAMDB_CHECK(running_calls_ == 0);
@@ -70,7 +70,9 @@ void ServerConnection::close(const std::string& reason, bool is_fault) {
 }
 
 void ServerConnection::on_end(Status status) {
-  close(status.ok() ? "it closed the connection" : status.message(), false);
+  if (status.ok()) return close("it closed the connection", false);
+  const bool is_fault = status.code() == ErrorCode::protocol_violation;
+  close((is_fault ? "it sent " : "") + status.message(), is_fault);
 }
 
 void ServerConnection::on_receive(std::span<const std::byte> bytes) {
@@ -79,7 +81,7 @@ void ServerConnection::on_receive(std::span<const std::byte> bytes) {
     // are.
     while (!blocked_ && !bytes.empty()) {
       const RequestFrame frame =
-          decode_request(unread_, served_.region.length_bytes, served_.region.capacity_bytes);
+          decode_request(unread_, served_.region.length_bytes, served_.region.capacity_bytes, checksums_);
       if (frame.state != RequestFrame::State::incomplete) break;
       const std::size_t taken = std::min(bytes.size(), frame.frame_bytes - unread_.size());
       unread_.insert(unread_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken));
@@ -122,7 +124,7 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
   std::size_t executed = 0;
   while (executed != bytes.size()) {
     const RequestFrame frame =
-        decode_request(bytes.subspan(executed), region.size(), served_.region.capacity_bytes);
+        decode_request(bytes.subspan(executed), region.size(), served_.region.capacity_bytes, checksums_);
     if (frame.state == RequestFrame::State::incomplete) break;
     if (frame.state == RequestFrame::State::invalid) {
       close(std::string("it sent ") + frame.reason, true);
@@ -134,7 +136,7 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
       break;
     }
     const std::span<const std::byte> data = frame.data(bytes.subspan(executed));
-    if (frame.header.data_checksum != crc32c(data)) {
+    if (checksums_ == Checksums::both && frame.header.data_checksum != crc32c(data)) {
       close(std::string("it sent ") + kDamaged, true);
       return executed;
     }
@@ -152,7 +154,7 @@ std::size_t ServerConnection::execute(std::span<const std::byte> bytes) {
     if (std::exchange(wrote_, false)) barrier_.fetch_add(1);
     const std::size_t data_begin = results_begin + sizeof(ResponseHeader);
     ResponseHeader header{ResponseKind::results, 0, 0, operations, output.size() - data_begin};
-    seal(header, {output.at(data_begin), output.size() - data_begin});
+    seal(header, {output.at(data_begin), output.size() - data_begin}, checksums_);
     std::memcpy(output.at(results_begin), &header, sizeof header);
     socket.send_soon();
   }
@@ -222,7 +224,7 @@ reactor::Task<void> ServerConnection::run_call(std::unique_ptr<CallContext> call
     if (!status.ok()) call->reply = encode_status(status).substr(0, kMaxCall_bytes);
     ResponseHeader header{status.ok() ? ResponseKind::reply : ResponseKind::failure, 0, 0,
                           static_cast<std::uint32_t>(call->reply.size()), call->id};
-    seal(header, std::as_bytes(std::span(call->reply)));
+    seal(header, std::as_bytes(std::span(call->reply)), checksums_);
     reactor::OutputBuffer& output = link_->socket().output();
     output.append(&header, sizeof header);
     output.append(call->reply.data(), call->reply.size());

@@ -30,6 +30,7 @@ class ServerConnection final : private reactor::SocketHandler {
   void close(const std::string& reason, bool is_fault);
 
   std::size_t running_calls() const { return running_calls_; }
+  bool encrypted() const { return link_->encrypted(); }
 
  private:
   struct CallContext {
@@ -59,6 +60,7 @@ class ServerConnection final : private reactor::SocketHandler {
   ServedRegion& served_;
   PeerId peer_;
   std::unique_ptr<Link> link_;
+  const Checksums checksums_;
   bool closed_ = false;
   // The peer has more in flight than it may: it is not read until answers have left and calls have ended.
   bool blocked_ = false;

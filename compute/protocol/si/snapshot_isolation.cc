@@ -36,6 +36,13 @@ reactor::Task<Status> SnapshotIsolation::prepare() {
   co_return co_await worker_.catalog.refresh();
 }
 
+bool SnapshotIsolation::join(txn::BatchSet& batches) {
+  if (snapshot_.taken || worker_.sharing != txn::SnapshotSharing::own || !worker_.snapshots.joins())
+    return false;
+  worker_.snapshots.add_both(snapshot_, batches);
+  return true;
+}
+
 reactor::Task<Status> SnapshotIsolation::share() {
   std::uint64_t not_before_ns = worker_.executor.fresh_now_ns();
   if (worker_.sharing == txn::SnapshotSharing::prefetched) {

@@ -24,6 +24,7 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
   // --- Visibility ---
   bool ready() const override { return snapshot_.confirmed; }
   reactor::Task<Status> prepare() override;
+  bool join(txn::BatchSet& batches) override;
   void piggyback(txn::BatchSet& batches) override { worker_.snapshots.add_confirmation(snapshot_, batches); }
   reactor::Task<Result<bool>> confirm_snapshot() override;
   std::uint64_t started_ns() const override { return snapshot_.started_ns; }

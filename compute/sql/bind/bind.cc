@@ -1,6 +1,7 @@
 #include "compute/sql/bind/bind.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "compute/sql/bind/bind_role.h"
@@ -52,7 +53,8 @@ Result<std::string> setting_value(const Json& args, bool names, bool time_zone) 
       const std::string_view interval = literal_of(*find(*element.body, "arg"));
       if (!time_zone || interval.empty()) return unsupported("SET with a typed value");
       const bool is_signed = interval.starts_with('+') || interval.starts_with('-');
-      value += (is_signed ? "" : "+") + std::string(interval);
+      // As POSIX writes it, without a name: the offset counts west of UTC.
+      value += (interval.starts_with('-') ? "<>+" : "<>-") + std::string(interval.substr(is_signed ? 1 : 0));
       continue;
     }
     if (element.kind != "A_Const") return unsupported(element);
@@ -69,6 +71,23 @@ Result<std::string> setting_value(const Json& args, bool names, bool time_zone) 
     }
   }
   return value;
+}
+
+Plan plain(std::string_view tag, Plan::Body body);
+
+// On objects that there may be.
+Result<Plan> bind_comment(const Json& body) {
+  constexpr std::array<std::string_view, 16> kKinds = {
+      "TABLE",   "COLUMN", "VIEW",     "INDEX", "SEQUENCE",  "TABCONSTRAINT", "FUNCTION",   "PROCEDURE",
+      "ROUTINE", "SCHEMA", "DATABASE", "ROLE",  "EXTENSION", "LANGUAGE",      "TABLESPACE", "LARGEOBJECT"};
+  std::string_view kind = text(body, "objtype");
+  if (kind.starts_with("OBJECT_")) kind.remove_prefix(7);
+  if (std::ranges::find(kKinds, kind) == kKinds.end()) {
+    std::string words(kind);
+    std::ranges::replace(words, '_', ' ');
+    return unsupported("COMMENT ON " + words);
+  }
+  return plain("COMMENT", NothingPlan{"comments are not kept: this one has no effect"});
 }
 
 Plan plain(std::string_view tag, Plan::Body body) {
@@ -187,8 +206,7 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "FetchStmt") return bind_fetch(binder, body);
   if (kind == "UnlistenStmt") return plain("UNLISTEN", NothingPlan());
   if (kind == "VacuumStmt") return bind_vacuum(binder, body);
-  if (kind == "CommentStmt")
-    return plain("COMMENT", NothingPlan{"comments are not kept: this one has no effect"});
+  if (kind == "CommentStmt") return bind_comment(body);
   if (kind == "ViewStmt") return bind_create_view(binder, body);
   if (kind == "CreateTableAsStmt" && text(body, "objtype") == "OBJECT_MATVIEW")
     return unsupported("CREATE MATERIALIZED VIEW");

@@ -48,6 +48,21 @@ bool same_order(const OrderItem& left, const OrderItem& right) {
          same_or_none(left.value, right.value);
 }
 
+// Whether it reads rows: the query's own, and those around it.
+void find_columns(const Expr& expr, bool& own, bool& around) {
+  own = own || expr.kind == ExprKind::column;
+  around = around || expr.kind == ExprKind::outer;
+  for (const ExprPtr& argument : expr.args) find_columns(*argument, own, around);
+}
+
+// The value where the condition holds, and NULL elsewhere, which aggregates leave out.
+ExprPtr filtered(ExprPtr filter, ExprPtr value) {
+  ExprPtr choice = make_expr(ExprKind::case_when, value->type);
+  choice->args.push_back(std::move(filter));
+  choice->args.push_back(std::move(value));
+  return choice;
+}
+
 bool is_same(const Aggregate& left, const Aggregate& right) {
   return left.kind == right.kind && left.distinct == right.distinct && left.type == right.type &&
          same_or_none(left.argument, right.argument) && same_or_none(left.separator, right.separator) &&
@@ -69,7 +84,8 @@ std::optional<TypeId> result_type(AggregateKind kind, const Type& argument) {
     case AggregateKind::minimum:
     case AggregateKind::maximum:
       if (argument.id == TypeId::boolean || argument.is_catalog_object() ||
-          argument.type_class() == TypeClass::bytes || argument.id == TypeId::jsonb)
+          argument.type_class() == TypeClass::bytes || argument.id == TypeId::jsonb ||
+          argument.id == TypeId::json)
         return std::nullopt;
       return argument.id == TypeId::varchar || argument.id == TypeId::name ? TypeId::text : argument.id;
     case AggregateKind::all_true:
@@ -78,7 +94,7 @@ std::optional<TypeId> result_type(AggregateKind kind, const Type& argument) {
     case AggregateKind::array:
       return array_type(argument.id);
     case AggregateKind::joined_string:
-      return argument.is_string() ? std::optional(TypeId::text) : std::nullopt;
+      return argument.is_string() && argument.id != TypeId::json ? std::optional(TypeId::text) : std::nullopt;
     default:
       return TypeId::int8;
   }
@@ -110,7 +126,7 @@ bool is_aggregate(std::string_view name) {
 
 // Within the arguments there are no aggregates.
 Status ExpressionBinder::bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args,
-                                              std::vector<OrderItem>& order) {
+                                              std::vector<OrderItem>& order, ExprPtr& filter) {
   std::vector<Aggregate>* const outer = std::exchange(aggregates_, nullptr);
   const std::string_view outer_clause = std::exchange(clause_, kNestedAggregate);
   const auto bind_all = [&]() -> Status {
@@ -124,6 +140,10 @@ Status ExpressionBinder::bind_aggregate_parts(const Json& body, std::vector<Expr
       NAMDB_SQL_CHECK(decide_unknown(sorted.value));
       order.push_back(std::move(sorted));
     }
+    if (const Json* const condition = find(body, "agg_filter")) {
+      clause_ = "FILTER";
+      NAMDB_SQL_ASSIGN(filter, bind_condition(*condition, "FILTER"));
+    }
     return {};
   };
   Status status = bind_all();
@@ -133,38 +153,65 @@ Status ExpressionBinder::bind_aggregate_parts(const Json& body, std::vector<Expr
 }
 
 Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Json& body) {
-  if (aggregates_ == nullptr && clause_ == kNestedAggregate)
-    return Status(ErrorCode::grouping_error, "aggregate function calls cannot be nested");
-  if (aggregates_ == nullptr) {
-    return Status(ErrorCode::grouping_error,
-                  "aggregate functions are not allowed in " + std::string(clause_));
-  }
+  // Told once the arguments and their types are known to be right, as in PostgreSQL.
+  const bool is_nested = aggregates_ == nullptr && clause_ == kNestedAggregate;
+  const Status misplaced =
+      aggregates_ != nullptr
+          ? Status()
+          : Status(ErrorCode::grouping_error,
+                   is_nested ? "aggregate function calls cannot be nested"
+                             : "aggregate functions are not allowed in " + std::string(clause_));
   const Named& named = *find_aggregate(name);
   Aggregate aggregate;
+  std::vector<ExprPtr> args;
+  ExprPtr filter;
+  NAMDB_SQL_CHECK(bind_aggregate_parts(body, args, aggregate.order, filter));
+  bool own = false;
+  bool around = false;
+  for (const ExprPtr& argument : args) find_columns(*argument, own, around);
+  for (const OrderItem& item : aggregate.order) find_columns(*item.value, own, around);
+  if (filter != nullptr) find_columns(*filter, own, around);
+  if (around && !own) return unsupported("an aggregate of an outer query, in a subquery");
   if (flag(body, "agg_star")) {
     if (name != "count")
       return Status(ErrorCode::undefined_function, "function " + std::string(name) + "() does not exist");
     aggregate.type = {TypeId::int8};
+    if (filter != nullptr) {
+      aggregate.kind = named.kind;
+      aggregate.argument =
+          filtered(std::move(filter), make_constant({TypeId::boolean}, Datum::of_boolean(true)));
+    }
   } else {
     if (list(body, "args").empty() && name == "count") {
       return Status(ErrorCode::wrong_object_type,
                     "count(*) must be used to call a parameterless aggregate function");
     }
-    std::vector<ExprPtr> args;
-    NAMDB_SQL_CHECK(bind_aggregate_parts(body, args, aggregate.order));
     if (args.size() != named.arguments) return no_such_function(name, args);
-    if (args[0]->type.id == TypeId::unknown && (name == "sum" || name == "avg")) {
+    if (args[0]->type.id == TypeId::unknown && (name == "sum" || name == "avg" || name == "array_agg")) {
       return Status(ErrorCode::ambiguous_function,
                     "function " + std::string(name) + "(unknown) is not unique",
                     "Could not choose a best candidate function. You might need to add explicit type casts.");
     }
+    if (name == "count" && !flag(body, "agg_distinct")) NAMDB_SQL_CHECK(check_any(args));
+    // They keep NULLs.
+    const bool keeps_nulls = named.kind == AggregateKind::array || named.kind == AggregateKind::json_object;
+    const bool sorts_distinct = flag(body, "agg_distinct") && !aggregate.order.empty();
+    if (filter != nullptr && (keeps_nulls || sorts_distinct))
+      return unsupported("FILTER of " + std::string(name));
     if (named.kind == AggregateKind::array && args[0]->type.is_array())
       return unsupported("an array of several dimensions");
     if (named.kind == AggregateKind::json_array || named.kind == AggregateKind::json_object) {
       NAMDB_SQL_CHECK(bind_json_aggregate(name, std::move(args), aggregate));
+      if (filter != nullptr) aggregate.argument = filtered(std::move(filter), std::move(aggregate.argument));
+      if (!misplaced.ok()) return misplaced;
       return add_aggregate(std::move(aggregate), body);
     }
+    const bool of_booleans = named.kind == AggregateKind::all_true || named.kind == AggregateKind::any_true;
+    if (of_booleans && args[0]->type.id == TypeId::unknown)
+      NAMDB_SQL_CHECK(coerce(args[0], {TypeId::boolean}, Coercion::implicit));
     NAMDB_SQL_CHECK(decide_unknown(args[0]));
+    if (args[0]->type.id == TypeId::time && (name == "sum" || name == "avg"))
+      NAMDB_SQL_CHECK(coerce(args[0], {TypeId::interval}, Coercion::implicit));
     const std::optional<TypeId> type = result_type(named.kind, args[0]->type);
     const auto is_text = [](const Type& t) { return t.is_string() || t.id == TypeId::unknown; };
     if (!type || (args.size() > 1 && !is_text(args[1]->type))) return no_such_function(name, args);
@@ -172,8 +219,10 @@ Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Js
     aggregate.kind = named.kind;
     aggregate.type = {*type};
     aggregate.argument = std::move(args[0]);
+    if (filter != nullptr) aggregate.argument = filtered(std::move(filter), std::move(aggregate.argument));
     if (args.size() > 1) aggregate.separator = std::move(args[1]);
   }
+  if (!misplaced.ok()) return misplaced;
   return add_aggregate(std::move(aggregate), body);
 }
 
@@ -181,6 +230,7 @@ Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Js
 Status ExpressionBinder::bind_json_aggregate(std::string_view name, std::vector<ExprPtr> args,
                                              Aggregate& aggregate) {
   const bool is_object = args.size() == 2;
+  if (!is_object && args[0]->type.id == TypeId::unknown) return undecided_type();
   const bool is_jsonb = name.starts_with("jsonb");
   aggregate.kind = is_object ? AggregateKind::json_object : AggregateKind::json_array;
   aggregate.type = {is_jsonb ? TypeId::jsonb : TypeId::json};

@@ -29,10 +29,12 @@ Result<ExprPtr> ExpressionBinder::bind_array(const Json& body, Type wanted) {
   Type type;
   NAMDB_SQL_CHECK(unify_all(elements, "ARRAY", type));
   NAMDB_SQL_ASSIGN(array->type, array_of(type.id));
+  array->type.modifier = type.modifier;
   return array;
 }
 
 Result<ExprPtr> ExpressionBinder::bind_json_subscripts(ExprPtr value, const Json& steps) {
+  ExprPtr path = make_expr(ExprKind::array, {TypeId::text_array});
   for (const Json& step : steps) {
     if (node(step).kind != "A_Indices") return unsupported("a field of a value");
     const Json& indices = *node(step).body;
@@ -40,10 +42,16 @@ Result<ExprPtr> ExpressionBinder::bind_json_subscripts(ExprPtr value, const Json
       return Status(ErrorCode::datatype_mismatch, "jsonb subscript does not support slices");
     }
     NAMDB_SQL_ASSIGN(ExprPtr index, bind(*find(indices, "uidx")));
+    if (!index->type.is_integer() && index->type.id != TypeId::unknown && !index->type.is_string()) {
+      return Status(ErrorCode::datatype_mismatch,
+                    "subscript type " + std::string(type_name(index->type.id)) + " is not supported",
+                    "jsonb subscript must be coercible to either integer or text.");
+    }
     if (index->type.is_integer()) NAMDB_SQL_CHECK(coerce(index, {TypeId::int4}, Coercion::assignment));
-    NAMDB_SQL_ASSIGN(value, bind_table_operator("->", std::move(value), std::move(index)));
+    NAMDB_SQL_CHECK(coerce(index, {TypeId::text}, Coercion::explicit_cast));
+    path->args.push_back(std::move(index));
   }
-  return value;
+  return bind_table_operator("#>", std::move(value), std::move(path));
 }
 
 Result<ExprPtr> ExpressionBinder::bind_subscript(const Json& body) {

@@ -87,6 +87,19 @@ Status bind_key_option(const Json& element, Options& options) {
 Status bind_option(const Json& element, Options& options) {
   const std::string_view name = text(element, "defname");
   if (name == "primary_key") return bind_key_option(element, options);
+  if (name == "oids") {
+    // As in PostgreSQL: only the word for none is left.
+    const Json* const argument = find(element, "arg");
+    const Node value = argument == nullptr ? Node{} : node(*argument);
+    const bool none = value.kind == "String" && text(*value.body, "sval") == "false";
+    return none ? Status()
+                : Status(ErrorCode::feature_not_supported, "tables declared WITH OIDS are not supported");
+  }
+  // They say how PostgreSQL keeps its files.
+  if (name.starts_with("autovacuum_") || name.starts_with("vacuum_") || name.starts_with("log_autovacuum_") ||
+      name == "toast_tuple_target" || name == "parallel_workers" || name == "user_catalog_table" ||
+      text(element, "defnamespace") == "toast")
+    return {};
   std::string_view digits;
   std::string number;
   if (const Json* argument = find(element, "arg")) {
@@ -138,6 +151,10 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   if (find(body, "partbound") != nullptr) return unsupported("PARTITION OF");
   NAMDB_SQL_CHECK(only(body, "CREATE TABLE",
                        {"relation", "tableElts", "partspec", "options", "oncommit", "if_not_exists"}));
+  if (const std::string_view on_commit = text(body, "oncommit");
+      !on_commit.empty() && on_commit != "ONCOMMIT_NOOP" &&
+      text(*find(body, "relation"), "relpersistence") != "t")
+    return Status(ErrorCode::invalid_table_definition, "ON COMMIT can only be used on temporary tables");
   CreateTablePlan create;
   const Json& relation = *find(body, "relation");
   NAMDB_SQL_CHECK(check_schema(text(relation, "schemaname")));

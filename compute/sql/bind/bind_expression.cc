@@ -187,8 +187,10 @@ Result<ExprPtr> ExpressionBinder::bind_logical(const Json& body) {
 }
 
 Result<ExprPtr> ExpressionBinder::bind_boolean_test(const Json& body) {
-  NAMDB_SQL_ASSIGN(ExprPtr operand, bind_condition(*find(body, "arg"), "IS"));
   const std::string_view test = text(body, "booltesttype");
+  std::string name(test);
+  std::ranges::replace(name, '_', ' ');
+  NAMDB_SQL_ASSIGN(ExprPtr operand, bind_condition(*find(body, "arg"), name));
   const bool negated = test.starts_with("IS_NOT_");
   char op = test.ends_with("TRUE") ? 't' : test.ends_with("FALSE") ? 'f' : 'u';
   if (negated) op = static_cast<char>(op - 32);

@@ -171,7 +171,7 @@ class ExpressionBinder {
   // `wanted`: the array that it is cast to; without an identity: none.
   Result<ExprPtr> bind_array(const Json& body, Type wanted);
   Result<ExprPtr> bind_subscript(const Json& body);
-  // value['a'][0] is value -> 'a' -> 0.
+  // value['a'][0] is value #> ARRAY['a', '0'].
   Result<ExprPtr> bind_json_subscripts(ExprPtr value, const Json& steps);
   Result<ExprPtr> bind_collate(const Json& body);
   Result<ExprPtr> bind_call(const Json& body);
@@ -182,7 +182,8 @@ class ExpressionBinder {
   Status bind_json_aggregate(std::string_view name, std::vector<ExprPtr> args, Aggregate& aggregate);
   // One that the statement has already is not calculated twice.
   Result<ExprPtr> add_aggregate(Aggregate aggregate, const Json& body);
-  Status bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args, std::vector<OrderItem>& order);
+  Status bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args, std::vector<OrderItem>& order,
+                              ExprPtr& filter);
   Result<ExprPtr> bind_concat(std::vector<ExprPtr> args);
   Result<ExprPtr> bind_json_object(std::string_view name, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_json_array(std::vector<ExprPtr> args, TypeId type);
@@ -221,6 +222,10 @@ class ExpressionBinder {
 
 // The error of a call of a function that does not exist with arguments of these types.
 Status no_such_function(std::string_view name, std::span<const ExprPtr> args);
+// The error of a polymorphic function whose arguments have no types.
+Status undecided_type();
+// A parameter of the type "any" does not get a type.
+Status check_any(std::span<const ExprPtr> args);
 // The clause that the message names where an aggregate stands in another one.
 inline constexpr std::string_view kNestedAggregate = "an aggregate function";
 bool is_aggregate(std::string_view name);

@@ -50,7 +50,7 @@ class FromBinder {
   // The functions of the select list that give several rows: a table that has no name.
   Status bind_set_calls(const Json& targets) {
     std::vector<const Json*> calls;
-    find_set_calls(expressions_, targets, calls);
+    NAMDB_SQL_CHECK(find_set_calls(expressions_, targets, calls));
     if (calls.empty()) return {};
     expressions_.set_scope(scope());
     expressions_.set_aggregates(nullptr, "functions that give several rows");
@@ -77,6 +77,8 @@ class FromBinder {
   std::vector<ExprPtr>& conditions() { return conditions_; }
 
  private:
+  using Barred = std::vector<std::size_t>;  // tables that a function in FROM must not read
+
   // A table, or a join: its tables, and what `*` gives.
   struct Part {
     std::vector<std::size_t> tables;
@@ -150,6 +152,9 @@ class FromBinder {
     expressions_.set_scope(all_);
     expressions_.set_aggregates(nullptr, "functions in FROM");
     NAMDB_SQL_ASSIGN(SetFunction function, bind_range_function(expressions_, body));
+    for (const SetFunction::Call& made : function.calls) {
+      for (const ExprPtr& argument : made.args) NAMDB_SQL_CHECK(check_barred(*argument));
+    }
     Source source;
     source.name = function.columns.front().name;
     // An alias without columns names the one column, too, unless the function itself names it.
@@ -161,6 +166,23 @@ class FromBinder {
       function.columns.front().name = text(*alias, "aliasname");
     source.function = std::make_unique<SetFunction>(std::move(function));
     return add_table(body, std::move(source), {});
+  }
+
+  // A function on the right side of RIGHT JOIN gives rows that are there without the left side's.
+  Status check_barred(const Expr& expr) const {
+    if (expr.kind == ExprKind::column) {
+      for (const std::size_t table : barred_) {
+        const Scope::Relation& relation = all_.relations[table];
+        if (expr.index < relation.first_column || expr.index >= relation.first_column + relation.columns)
+          continue;
+        return detailed(binder_.input.place,
+                        Status(ErrorCode::invalid_column_reference,
+                               "invalid reference to FROM-clause entry for table \"" + relation.name + "\""),
+                        "The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
+      }
+    }
+    for (const ExprPtr& argument : expr.args) NAMDB_SQL_CHECK(check_barred(*argument));
+    return {};
   }
 
   const View* find_view(const Json& range_var) const {
@@ -276,14 +298,17 @@ class FromBinder {
     }
     table.indexes = indexes_of(binder_.input, table.source);
     std::vector<Scope::Column> own = columns_of(table.source);
-    if (own.size() < names_of_columns.size()) {
+    const bool renames_first =
+        sql::find(body, "alias") != nullptr && !list(*sql::find(body, "alias"), "colnames").empty();
+    // An alias names columns that are shown.
+    const auto unnamed = renames_first ? std::ranges::count(own, true, &Scope::Column::hidden) : 0;
+    const std::size_t available = own.size() - static_cast<std::size_t>(unnamed);
+    if (available < names_of_columns.size()) {
       return Status(ErrorCode::invalid_column_reference,
-                    "table \"" + table.source.name + "\" has " + std::to_string(own.size()) +
+                    "table \"" + table.source.name + "\" has " + std::to_string(available) +
                         " columns available but " + std::to_string(names_of_columns.size()) +
                         " columns specified");
     }
-    const bool renames_first =
-        sql::find(body, "alias") != nullptr && !list(*sql::find(body, "alias"), "colnames").empty();
     if (renames_first) hide_later_columns(body, own);
     for (std::size_t i = 0; i < names_of_columns.size(); ++i) {
       own[i].name = names_of_columns[i];
@@ -308,7 +333,11 @@ class FromBinder {
     if (type == "JOIN_FULL") return unsupported("FULL JOIN");
     if (++depth_ > kMaxTables) return unsupported("a join of so many tables");
     NAMDB_SQL_ASSIGN(Part left, bind_item(*find(join, "larg")));
-    NAMDB_SQL_ASSIGN(Part right, bind_item(*find(join, "rarg")));
+    const Barred outside = std::exchange(barred_, type == "JOIN_RIGHT" ? Barred(left.tables) : barred_);
+    Result<Part> bound_right = bind_item(*find(join, "rarg"));
+    barred_ = outside;
+    if (!bound_right.ok()) return bound_right.status();
+    Part right = std::move(bound_right).value();
     --depth_;
     const bool outer = type != "JOIN_INNER";
     const Part& nullable = type == "JOIN_RIGHT" ? left : right;
@@ -411,6 +440,7 @@ class FromBinder {
   const Json* relation_ = nullptr;  // the last name in FROM that is a table's or a view's
   Part whole_;
   std::size_t depth_ = 0;
+  Barred barred_;
 };
 
 }  // namespace

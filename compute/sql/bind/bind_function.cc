@@ -18,6 +18,11 @@ namespace {
 // As in PostgreSQL.
 constexpr std::size_t kMaxArguments = 100;
 
+// Functions whose parameter is anyarray or anyelement: a literal without a type does not tell which.
+constexpr std::array<std::string_view, 10> kOfAnyType = {
+    "array_dims",  "array_ndims",     "array_length", "array_lower", "array_upper",
+    "cardinality", "array_to_string", "trim_array",   "to_json",     "to_jsonb"};
+
 ExprPtr letter_of(ExprPtr boolean) {
   const auto letter = [](std::string_view text) {
     return make_constant({TypeId::text}, Datum::of_text(text));
@@ -39,6 +44,13 @@ ExprPtr type_of(const Expr& value) {
   return make_constant({TypeId::regtype}, type);
 }
 
+// PostgreSQL's messages name the schema where the call does, and that of calls in a syntax of their own.
+Status in_catalog(const Status& status, std::string_view name, const Json& called) {
+  const std::string begin = "function " + std::string(name) + "(";
+  if (names(called).size() < 2 || !status.message().starts_with(begin)) return status;
+  return Status(status.code(), "function pg_catalog." + status.message().substr(9), status.hint());
+}
+
 }  // namespace
 
 std::string_view name_in_catalog(const Json& name) {
@@ -55,6 +67,20 @@ Status no_such_function(std::string_view name, std::span<const ExprPtr> args) {
                 "function " + std::string(name) + "(" + signature + ") does not exist",
                 "No function matches the given name and argument types. You might need to add explicit type "
                 "casts.");
+}
+
+Status undecided_type() {
+  return Status(ErrorCode::datatype_mismatch,
+                "could not determine polymorphic type because input has type unknown");
+}
+
+Status check_any(std::span<const ExprPtr> args) {
+  for (const ExprPtr& argument : args) {
+    if (argument->kind != ExprKind::parameter || argument->type.id != TypeId::unknown) continue;
+    return Status(ErrorCode::indeterminate_datatype,
+                  "could not determine data type of parameter $" + std::to_string(argument->index + 1));
+  }
+  return {};
 }
 
 Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
@@ -103,6 +129,10 @@ Result<ExprPtr> ExpressionBinder::bind_routine_value(
   if (const auto column = set_calls_.find(&body); column != set_calls_.end())
     return scope_column(scope_, column->second);
   NAMDB_SQL_ASSIGN(ExprPtr call, bind_routine(body, signature));
+  if (find(body, "agg_filter") != nullptr) {
+    return Status(ErrorCode::wrong_object_type,
+                  "FILTER specified, but " + signature->name + " is not an aggregate function");
+  }
   if (flag(body, "agg_star") || flag(body, "agg_distinct") || !list(body, "agg_order").empty()) {
     return Status(ErrorCode::wrong_object_type, (flag(body, "agg_star")       ? signature->name + "(*)"
                                                  : flag(body, "agg_distinct") ? "DISTINCT"
@@ -117,8 +147,9 @@ Result<ExprPtr> ExpressionBinder::bind_routine_value(
 }
 
 Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
-  NAMDB_SQL_CHECK(only(body, "a function call",
-                       {"funcname", "args", "agg_star", "funcformat", "agg_distinct", "agg_order"}));
+  NAMDB_SQL_CHECK(
+      only(body, "a function call",
+           {"funcname", "args", "agg_star", "funcformat", "agg_distinct", "agg_order", "agg_filter"}));
   if (const auto routine = routine_called(body)) return bind_routine_value(body, routine);
   const std::string_view name = name_in_catalog(list(body, "funcname"));
   if (name.empty()) return no_function_of_schema(body);
@@ -131,6 +162,10 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     return Status(ErrorCode::wrong_object_type,
                   std::string(name) + " is not an aggregate function that is supported");
   }
+  if (find(body, "agg_filter") != nullptr) {
+    return Status(ErrorCode::wrong_object_type, "FILTER specified, but " + std::string(name) +
+                                                    " is not an aggregate function that is supported");
+  }
   if (name == "make_interval") return bind_make_interval(list(body, "args"));
   std::vector<ExprPtr> args;
   for (const Json& argument : list(body, "args")) {
@@ -141,17 +176,24 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     return Status(ErrorCode::limit_exceeded,
                   "cannot pass more than " + std::to_string(kMaxArguments) + " arguments to a function");
   }
+  const bool of_any = name == "concat" || name.find("_build_") != std::string_view::npos;
+  if (of_any) NAMDB_SQL_CHECK(check_any(args));
   if (name == "json_build_object" || name == "jsonb_build_object")
     return bind_json_object(name, std::move(args));
   if (name == "json_build_array") return bind_json_array(std::move(args), TypeId::json);
   if (name == "jsonb_build_array") return bind_json_array(std::move(args), TypeId::jsonb);
-  if (name.starts_with("json") && name.find("_extract_path") != std::string_view::npos)
+  const bool of_json =
+      !args.empty() && (args[0]->type.id == TypeId::json || args[0]->type.id == TypeId::jsonb ||
+                        args[0]->type.id == TypeId::unknown);
+  if (of_json && name.starts_with("json") && name.find("_extract_path") != std::string_view::npos)
     NAMDB_SQL_CHECK(gather_path(args));
   if (name == "pg_typeof" && args.size() == 1) return type_of(*args[0]);
   if (name == "concat") return bind_concat(std::move(args));
   const bool sql_syntax = text(body, "funcformat") == "COERCE_SQL_SYNTAX";
   if (sql_syntax && functions_named(name).empty()) return unsupported("function " + std::string(name));
-  NAMDB_SQL_ASSIGN(ExprPtr call, bind_function(name, std::move(args)));
+  Result<ExprPtr> bound = bind_function(name, std::move(args));
+  if (!bound.ok()) return in_catalog(bound.status(), name, list(body, "funcname"));
+  ExprPtr call = std::move(bound).value();
   if (flag(body, "agg_star")) {
     return Status(ErrorCode::wrong_object_type, std::string(name) + "(*) specified, but " +
                                                     std::string(name) + " is not an aggregate function");
@@ -271,6 +313,11 @@ Result<ExprPtr> ExpressionBinder::bind_json_object(std::string_view name, std::v
                       : Status(ErrorCode::invalid_parameter_value, argument + " cannot be null",
                                "Object keys should be text.");
     }
+    if (is_key &&
+        (args[i]->type.is_array() || args[i]->type.id == TypeId::json || args[i]->type.id == TypeId::jsonb)) {
+      return Status(ErrorCode::invalid_parameter_value,
+                    "key value must be scalar, not array, composite, or json");
+    }
     if (is_key) NAMDB_SQL_CHECK(coerce(args[i], {TypeId::text}, Coercion::explicit_cast));
     NAMDB_SQL_ASSIGN(ExprPtr part, json_of(std::move(args[i])));
     if (i != 0) whole = joined(std::move(whole), literal(is_key ? ", " : " : "));
@@ -303,7 +350,15 @@ Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vect
   for (const Function* function : overloads) candidates.emplace_back(function->parameters);
   std::vector<TypeId> types;
   for (const ExprPtr& argument : args) types.push_back(argument->type.id);
-  const OverloadChoice choice = choose_overload(candidates, types);
+  const bool first_unknown = !args.empty() && types.front() == TypeId::unknown && !candidates.empty();
+  if (first_unknown && std::ranges::find(kOfAnyType, name) != kOfAnyType.end()) return undecided_type();
+  // Of two literals without a type it makes arrays of texts.
+  if (first_unknown && name == "array_cat" && types.back() == TypeId::unknown)
+    types.assign(2, TypeId::text_array);
+  OverloadChoice choice = choose_overload(candidates, types);
+  // PostgreSQL has a trunc() of network addresses, too, and a to_char() of numbers.
+  const bool has_others = (name == "trunc" && args.size() == 1) || (name == "to_char" && args.size() == 2);
+  if (first_unknown && has_others) choice.outcome = OverloadChoice::Outcome::ambiguous;
   if (choice.outcome != OverloadChoice::Outcome::found) {
     std::string signature = std::string(name) + "(";
     for (std::size_t i = 0; i < args.size(); ++i)

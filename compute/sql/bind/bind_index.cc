@@ -160,15 +160,26 @@ Result<Plan> bind_drop(StatementBinder&, const Json& body) {
     return unsupported("DROP " + std::string(kind));
   }
   if (sequence && text(body, "behavior") == "DROP_CASCADE") return unsupported("DROP SEQUENCE ... CASCADE");
+  const bool if_exists = flag(body, "missing_ok");
+  std::string missing;  // a schema
   std::vector<std::string> wanted;
   for (const Json& item : list(body, "objects")) {
     const std::vector<std::string_view> parts = names(list(*node(item).body, "items"));
     if (parts.empty() || parts.size() > 2) return unsupported("a name with a database");
-    if (parts.size() == 2) NAMDB_SQL_CHECK(check_schema(parts[0]));
+    const Status status = parts.size() == 2 ? check_schema(parts[0]) : Status();
+    if (if_exists && !status.ok() && status.code() == ErrorCode::undefined_schema) {
+      missing = status.message();
+      continue;
+    }
+    NAMDB_SQL_CHECK(status);
     wanted.emplace_back(parts.back());
   }
   Plan plan;
-  const bool if_exists = flag(body, "missing_ok");
+  if (wanted.empty()) {
+    plan.tag = sequence ? "DROP SEQUENCE" : view ? "DROP VIEW" : index ? "DROP INDEX" : "DROP TABLE";
+    plan.body = NothingPlan{missing + ", skipping"};
+    return plan;
+  }
   if (sequence) return drop_sequences(std::move(wanted), if_exists);
   if (view) return drop_views(std::move(wanted), if_exists, text(body, "behavior") == "DROP_CASCADE");
   if (index) {

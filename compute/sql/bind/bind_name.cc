@@ -1,5 +1,6 @@
 // Names in expressions: columns, variables of a procedure, and parameters.
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -25,6 +26,14 @@ std::size_t distance(std::string_view left, std::string_view right) {
     }
   }
   return row.back();
+}
+
+// Columns that PostgreSQL has in each table.
+constexpr std::array<std::string_view, 6> kSystemColumns = {"ctid", "xmin", "xmax",
+                                                            "cmin", "cmax", "tableoid"};
+
+bool is_system_column(const Scope& scope, std::string_view name) {
+  return !scope.relations.empty() && std::ranges::find(kSystemColumns, name) != kSystemColumns.end();
 }
 
 // A hint to the column with the most similar name; empty when none is similar, or several are. `relation` may
@@ -95,9 +104,15 @@ Result<ExprPtr> ExpressionBinder::bind_query_column(const Json& body) {
   const bool unknown = !own.ok() && (own.status().code() == ErrorCode::undefined_column ||
                                      own.status().code() == ErrorCode::undefined_table);
   if (!unknown || outer_ == nullptr) return own;
+  const bool qualified = list(body, "fields").size() > 1;
+  // A table of that name hides those around the query.
+  if (qualified && own.status().code() == ErrorCode::undefined_column) return own;
   Result<ExprPtr> around = outer_->bind_column(body);
-  return around.ok() || around.status().code() == ErrorCode::ambiguous_column ? std::move(around)
-                                                                              : std::move(own);
+  if (around.ok() || around.status().code() == ErrorCode::ambiguous_column) return around;
+  // It may be a table around the query that the name means.
+  const bool names_outer = qualified && (around.status().code() == ErrorCode::undefined_column ||
+                                         around.status().message().starts_with("invalid reference"));
+  return names_outer && own.status().message().starts_with("missing") ? std::move(around) : std::move(own);
 }
 
 Result<ExprPtr> ExpressionBinder::bind_own_column(const Json& body) {
@@ -115,6 +130,7 @@ Result<ExprPtr> ExpressionBinder::bind_own_column(const Json& body) {
   for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
     if (scope_.columns[i].name == column) return scope_column(scope_, i);
   }
+  if (is_system_column(scope_, column)) return unsupported("system column " + std::string(column));
   return Status(ErrorCode::undefined_column,
                 "column " + std::string(name) + "." + std::string(column) + " does not exist",
                 similar_column(scope_, relation, column));
@@ -135,6 +151,7 @@ Result<ExprPtr> ExpressionBinder::bind_shown_column(std::string_view name) {
     if (scope_.columns[i].hidden && scope_.columns[i].name == name) return scope_column(scope_, i);
   }
   if (scope_.find(name) != nullptr) return unsupported("a whole row as a value");
+  if (is_system_column(scope_, name)) return unsupported("system column " + std::string(name));
   return Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" does not exist",
                 similar_column(scope_, nullptr, name));
 }

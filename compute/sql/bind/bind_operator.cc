@@ -5,6 +5,7 @@
 
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/expression/compared_date.h"
 #include "compute/sql/expression/functions.h"
 #include "compute/sql/value/overload.h"
 
@@ -81,8 +82,21 @@ std::optional<TypeId> operand_type(const Type& left, const Type& right) {
   return std::nullopt;
 }
 
+// PostgreSQL's category of types that have none of their own.
+bool is_other(const Type& type) {
+  return type.type_class() == TypeClass::bytes || type.id == TypeId::json || type.id == TypeId::jsonb;
+}
+
+bool is_text(const Type& type) {
+  return type.is_string() && type.id != TypeId::json;
+}
+
 bool same_category(const Type& left, const Type& right) {
-  if (left.type_class() == TypeClass::bytes) return left.id == right.id;
+  if (is_other(left) || is_other(right)) return is_other(left) && is_other(right);
+  const auto is_moment = [](const Type& type) {
+    return type.type_class() == TypeClass::time || type.type_class() == TypeClass::time_of_day;
+  };
+  if (is_moment(left) && is_moment(right)) return true;
   return left.type_class() == right.type_class() || (left.is_number() && right.is_number()) ||
          (is_identity(left) && is_identity(right));
 }
@@ -118,8 +132,12 @@ Status ExpressionBinder::unify(ExprPtr& left, ExprPtr& right, std::string_view o
   if (!type) return no_operator(operator_name, left->type, right->type);
   // Integers of any width compare as they are.
   if (left->type.is_integer() && right->type.is_integer()) return {};
-  NAMDB_SQL_CHECK(coerce(left, {*type}, Coercion::implicit));
-  return coerce(right, {*type}, Coercion::implicit);
+  for (ExprPtr* operand : {&left, &right}) {
+    const bool is_date = (*operand)->type.id == TypeId::date && *type != TypeId::date;
+    NAMDB_SQL_CHECK(coerce(*operand, {*type}, Coercion::implicit));
+    if (is_date && (*operand)->kind == ExprKind::cast) (*operand)->op = kComparedDate;
+  }
+  return {};
 }
 
 // PostgreSQL's rule for CASE, COALESCE and their like: the first type stays unless another one takes
@@ -145,6 +163,12 @@ Status ExpressionBinder::unify_all(std::span<ExprPtr* const> exprs, std::string_
   bool same_modifier = true;
   for (const ExprPtr* expr : exprs) same_modifier = same_modifier && (*expr)->type == (*exprs[0])->type;
   if (same_modifier && (*exprs[0])->type.id == type.id) type.modifier = (*exprs[0])->type.modifier;
+  for (const ExprPtr* expr : exprs) {
+    if (can_cast((*expr)->type.id, type.id, Coercion::implicit)) continue;
+    return Status(ErrorCode::cannot_coerce,
+                  std::string(construct) + (construct == "CASE" ? "/WHEN" : "") + " could not convert type " +
+                      std::string(type_name((*expr)->type.id)) + " to " + std::string(type_name(type.id)));
+  }
   for (ExprPtr* expr : exprs) {
     // Values that differ only in their modifiers stay as they are.
     if ((*expr)->type.id != type.id) NAMDB_SQL_CHECK(coerce(*expr, {type.id}, Coercion::implicit));
@@ -175,8 +199,7 @@ Result<ExprPtr> ExpressionBinder::bind_operator(const Json& body) {
   NAMDB_SQL_ASSIGN(ExprPtr left, bind(*left_json));
   NAMDB_SQL_ASSIGN(ExprPtr right, bind(*right_json));
   if (distinct) {
-    return bind_compare(kind == "AEXPR_DISTINCT" ? 'D' : 'N', "IS DISTINCT FROM", std::move(left),
-                        std::move(right));
+    return bind_compare(kind == "AEXPR_DISTINCT" ? 'D' : 'N', "=", std::move(left), std::move(right));
   }
   return bind_named_operator(name, std::move(left), std::move(right));
 }
@@ -190,7 +213,8 @@ Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, Exp
   const bool any_jsonb = left->type.id == TypeId::jsonb || right->type.id == TypeId::jsonb;
   const bool joins_jsonb = any_jsonb && may_be_jsonb(left->type) && may_be_jsonb(right->type);
   if (std::ranges::find(kTableOperators, name) != kTableOperators.end() || (name == "||" && joins_jsonb) ||
-      (name == "-" && left->type.id == TypeId::jsonb))
+      (name == "-" && (left->type.id == TypeId::jsonb ||
+                       (left->type.id == TypeId::unknown && right->type.id == TypeId::text_array))))
     return bind_table_operator(name, std::move(left), std::move(right));
   if (name == "||") {
     if (left->type.is_array() || right->type.is_array())
@@ -208,8 +232,7 @@ Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, Exp
     }
     NAMDB_SQL_CHECK(decide_unknown(left));
     NAMDB_SQL_CHECK(decide_unknown(right));
-    if (!left->type.is_string() && !right->type.is_string())
-      return no_operator(name, left->type, right->type);
+    if (!is_text(left->type) && !is_text(right->type)) return no_operator(name, left->type, right->type);
     ExprPtr expr = make_expr(ExprKind::concat, {TypeId::text});
     for (ExprPtr* operand : {&left, &right}) {
       NAMDB_SQL_CHECK(coerce(*operand, {TypeId::text}, Coercion::assignment));
@@ -315,7 +338,13 @@ Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& 
     NAMDB_SQL_CHECK(coerce(operand, {TypeId::float8}, Coercion::implicit));
   if (name == "-" && is_time(operand->type)) return bind_table_operator(name, std::move(operand), nullptr);
   if (!operand->type.is_number()) return no_unary_operator(name, operand->type);
-  if (name == "+") return operand;
+  if (name == "+" && operand->type.modifier == -1) return operand;
+  if (name == "+") {
+    // The same value, without the precision of its column.
+    ExprPtr same_value = make_expr(ExprKind::coalesce, {operand->type.id});
+    same_value->args.push_back(std::move(operand));
+    return same_value;
+  }
   // 9223372036854775808 alone is not a bigint, its negation is; and -2147483648 is an integer.
   if (operand->kind == ExprKind::constant && !operand->value.null) {
     if (operand->type.id == TypeId::numeric && operand->value.scale == 0 &&
@@ -351,38 +380,41 @@ Result<ExprPtr> ExpressionBinder::bind_in(const Json& body) {
     NAMDB_SQL_ASSIGN(ExprPtr bound, bind(item));
     (contains_column(*bound) ? single : in->args).push_back(std::move(bound));
   }
+  const std::vector<std::string_view> parts = names(list(body, "name"));
+  const bool negated = parts.size() == 1 && parts[0] == "<>";
   Status one_type =
       in->args.size() > 2 ? unify_list(in->args) : Status(ErrorCode::datatype_mismatch, "there is no list");
-  if (!one_type.ok() && one_type.code() != ErrorCode::datatype_mismatch) return one_type;
+  const bool has_no_type = !one_type.ok() && (one_type.code() == ErrorCode::datatype_mismatch ||
+                                              one_type.code() == ErrorCode::cannot_coerce);
+  if (!one_type.ok() && !has_no_type) return one_type;
   if (one_type.ok()) {
     any->args.push_back(std::move(in));
   } else {
     for (std::size_t i = 1; i < in->args.size(); ++i) single.push_back(std::move(in->args[i]));
   }
   for (ExprPtr& item : single) {
-    NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare('=', "=", clone(*value), std::move(item)));
+    NAMDB_SQL_ASSIGN(ExprPtr compared,
+                     bind_compare('=', negated ? "<>" : "=", clone(*value), std::move(item)));
     any->args.push_back(std::move(compared));
   }
   ExprPtr expr = any->args.size() == 1 ? std::move(any->args[0]) : std::move(any);
-  const std::vector<std::string_view> parts = names(list(body, "name"));
-  if (parts.size() == 1 && parts[0] == "<>") {
-    ExprPtr negated = make_expr(ExprKind::logical_not, {TypeId::boolean});
-    negated->args.push_back(std::move(expr));
-    return negated;
-  }
-  return expr;
+  if (!negated) return expr;
+  ExprPtr not_in = make_expr(ExprKind::logical_not, {TypeId::boolean});
+  not_in->args.push_back(std::move(expr));
+  return not_in;
 }
 
 Result<ExprPtr> ExpressionBinder::bind_between(const Json& body, bool negated) {
   const Node bounds = node(*find(body, "rexpr"));
   if (bounds.kind != "List" || list(*bounds.body, "items").size() != 2) return unsupported(bounds);
+  // In messages: NOT BETWEEN is < or >.
+  constexpr std::array<std::array<std::string_view, 2>, 2> kNames = {{{">=", "<="}, {"<", ">"}}};
   ExprPtr both = make_expr(ExprKind::logical_and, {TypeId::boolean});
   for (std::size_t i = 0; i < 2; ++i) {
     NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
     NAMDB_SQL_ASSIGN(ExprPtr bound, bind(list(*bounds.body, "items")[i]));
-    NAMDB_SQL_ASSIGN(
-        ExprPtr compared,
-        bind_compare(i == 0 ? 'g' : 'l', i == 0 ? ">=" : "<=", std::move(value), std::move(bound)));
+    NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare(i == 0 ? 'g' : 'l', kNames[negated ? 1 : 0][i],
+                                                    std::move(value), std::move(bound)));
     both->args.push_back(std::move(compared));
   }
   if (!negated) return both;
@@ -404,8 +436,7 @@ Result<ExprPtr> ExpressionBinder::like_of(char op, std::string_view name, bool i
   const Type pattern_type = pattern->type;
   NAMDB_SQL_CHECK(decide_unknown(value));
   NAMDB_SQL_CHECK(decide_unknown(pattern));
-  if (!value->type.is_string() || !pattern->type.is_string())
-    return no_operator(name, value_type, pattern_type);
+  if (!is_text(value->type) || !is_text(pattern->type)) return no_operator(name, value_type, pattern_type);
   // The blanks of char(n) are matched; a pattern of that type loses its own.
   if (pattern->type.id == TypeId::bpchar)
     NAMDB_SQL_CHECK(coerce(pattern, {TypeId::text}, Coercion::implicit));
@@ -427,7 +458,7 @@ Result<ExprPtr> ExpressionBinder::bind_regex(char op, std::string_view name, Exp
   const Type right_type = right->type;
   NAMDB_SQL_CHECK(decide_unknown(left));
   NAMDB_SQL_CHECK(decide_unknown(right));
-  if (!left->type.is_string() || !right->type.is_string()) return no_operator(name, left_type, right_type);
+  if (!is_text(left->type) || !is_text(right->type)) return no_operator(name, left_type, right_type);
   ExprPtr expr = make_expr(ExprKind::regex, {TypeId::boolean}, op);
   expr->args.push_back(std::move(left));
   expr->args.push_back(std::move(right));
@@ -436,7 +467,12 @@ Result<ExprPtr> ExpressionBinder::bind_regex(char op, std::string_view name, Exp
 
 // Of two arrays, or of an array and an element.
 Result<ExprPtr> ExpressionBinder::bind_array_concat(ExprPtr left, ExprPtr right) {
-  const Type type = left->type.is_array() ? left->type : right->type;
+  Type type = left->type.is_array() ? left->type : right->type;
+  const auto element_of = [](const Type& of) { return of.is_array() ? Type{element_type(of.id)} : of; };
+  // Elements of both have one type, the wider one.
+  const auto both = operand_type(element_of(left->type), element_of(right->type));
+  const std::optional<TypeId> wider = both ? array_type(*both) : std::nullopt;
+  if (wider && *wider != type.id) type = {*wider};
   const Type element{element_type(type.id)};
   for (ExprPtr* operand : {&left, &right}) {
     // A literal is an array, as in PostgreSQL.

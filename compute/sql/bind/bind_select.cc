@@ -177,11 +177,15 @@ Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace*
   return {};
 }
 
-Status bind_returning(ExpressionBinder& expressions, const Json& body, ErrorPlace* place,
-                      std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns) {
+Status bind_returning(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
+                      const storage::Table& table, std::vector<ExprPtr>& targets,
+                      std::vector<ResultColumn>& columns) {
+  const auto reads = std::ranges::count(binder.reads, table.id);
   expressions.set_aggregates(nullptr, "RETURNING");
-  return bind_targets(expressions, list(body, "returningList"), place, UnknownColumns::become_text, targets,
-                      columns);
+  NAMDB_SQL_CHECK(bind_targets(expressions, list(body, "returningList"), binder.input.place,
+                               UnknownColumns::become_text, targets, columns));
+  if (std::ranges::count(binder.reads, table.id) == reads) return {};
+  return unsupported("a subquery in RETURNING that reads the changed table");
 }
 
 Status bind_limits(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select) {

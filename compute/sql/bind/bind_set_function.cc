@@ -209,18 +209,37 @@ bool gives_values(const ExpressionBinder& expressions, const Json& call) {
 
 }  // namespace
 
-// Not those of subqueries.
-void find_set_calls(const ExpressionBinder& expressions, const Json& json, std::vector<const Json*>& calls) {
-  if (!json.is_structured()) return;
-  if (json.is_object() && json.size() == 1) {
-    const Node part = node(json);
-    if (part.kind == "SubLink") return;
-    if (part.kind == "FuncCall" && gives_values(expressions, *part.body)) {
-      calls.push_back(&json);
-      return;
+// Not those of subqueries. Without recursion: a select list may be deep.
+Status find_set_calls(const ExpressionBinder& expressions, const Json& json,
+                      std::vector<const Json*>& calls) {
+  struct Place {
+    const Json* json;
+    std::string_view construct;  // around it, in which there must be none; empty: none
+  };
+  std::vector<Place> left = {{&json, {}}};
+  while (!left.empty()) {
+    Place place = left.back();
+    left.pop_back();
+    if (!place.json->is_structured()) continue;
+    if (place.json->is_object() && place.json->size() == 1) {
+      const Node part = node(*place.json);
+      if (part.kind == "SubLink") continue;
+      if (part.kind == "FuncCall" && gives_values(expressions, *part.body)) {
+        if (!place.construct.empty()) {
+          return Status(ErrorCode::feature_not_supported,
+                        "set-returning functions are not allowed in " + std::string(place.construct),
+                        "You might be able to move the set-returning function into a LATERAL FROM item.");
+        }
+        calls.push_back(place.json);
+        continue;
+      }
+      if (part.kind == "CaseExpr") place.construct = "CASE";
+      if (part.kind == "CoalesceExpr") place.construct = "COALESCE";
     }
+    for (auto child = place.json->rbegin(); child != place.json->rend(); ++child)
+      left.push_back({&*child, place.construct});
   }
-  for (const Json& child : json) find_set_calls(expressions, child, calls);
+  return {};
 }
 
 }  // namespace namdb::sql

@@ -17,6 +17,6 @@ Status bind_set_call(ExpressionBinder& expressions, const Json& json, SetFunctio
 // A function in FROM.
 Result<SetFunction> bind_range_function(ExpressionBinder& expressions, const Json& body);
 // The calls of such functions in a select list, without those of subqueries.
-void find_set_calls(const ExpressionBinder& expressions, const Json& json, std::vector<const Json*>& calls);
+Status find_set_calls(const ExpressionBinder& expressions, const Json& json, std::vector<const Json*>& calls);
 
 }  // namespace namdb::sql

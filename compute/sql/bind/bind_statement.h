@@ -135,9 +135,11 @@ Result<Plan> empty_completion(const Json& body);
 Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace* place,
                     UnknownColumns unknown, std::vector<ExprPtr>& targets,
                     std::vector<ResultColumn>& columns);
-// Binds RETURNING, if the statement has it.
-Status bind_returning(ExpressionBinder& expressions, const Json& body, ErrorPlace* place,
-                      std::vector<ExprPtr>& targets, std::vector<ResultColumn>& columns);
+// Binds RETURNING, if the statement has it, for the rows of the table. Subqueries that read the table are
+// refused: they would see what the statement has changed.
+Status bind_returning(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
+                      const storage::Table& table, std::vector<ExprPtr>& targets,
+                      std::vector<ResultColumn>& columns);
 // GROUP BY, HAVING and DISTINCT of a SELECT whose targets and order are bound. Afterwards these read the
 // values of groups, if it is grouped.
 Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select,

@@ -7,6 +7,18 @@
 #include "compute/sql/bind/check_status.h"
 
 namespace namdb::sql {
+namespace {
+
+// EXISTS asks whether there are rows, and not for their values or their order.
+void keep_rows_only(SelectPlan& select) {
+  if (select.grouped || select.limit != nullptr || select.offset != nullptr || !select.locks.empty()) return;
+  select.targets.clear();
+  select.targets.push_back(make_constant({TypeId::boolean}, Datum::of_boolean(true)));
+  select.order.clear();
+  select.distinct = false;
+}
+
+}  // namespace
 
 Result<ExprPtr> OuterRows::bind_column(const Json& body) {
   NAMDB_SQL_ASSIGN(ExprPtr column, around->bind_query_column(body));
@@ -45,12 +57,14 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
     return unsupported("this kind of subquery");
   ExprPtr test;
   char op = '=';
+  std::string_view op_name = "=";
   if (is_test) {
     const Json& tested = *find(body, "testexpr");
     if (node(tested).kind == "RowExpr") return unsupported("a row compared with a subquery");
     NAMDB_SQL_ASSIGN(test, bind(tested));
     const std::vector<std::string_view> name = names(list(body, "operName"));
-    const std::optional<char> compares = name.empty() ? op : comparison_operator(name.back());
+    if (!name.empty()) op_name = name.back();
+    const std::optional<char> compares = comparison_operator(op_name);
     if (!compares) return unsupported("this operator with ANY and ALL");
     op = *compares;
   }
@@ -61,14 +75,16 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
                    bind_query(*statement_, *query.body, &outer, UnknownColumns::become_text));
   auto subquery = std::make_shared<Subquery>(Subquery{std::move(*bound.select)});
   ExprPtr expr = make_expr(ExprKind::exists, {TypeId::boolean}, op);
-  if (kind != "EXISTS_SUBLINK") {
+  if (kind == "EXISTS_SUBLINK") {
+    keep_rows_only(subquery->query);
+  } else {
     if (bound.columns.size() != 1) {
       const std::string_view count = bound.columns.empty() ? "few" : "many";
       return Status(ErrorCode::syntax_error, is_test ? "subquery has too " + std::string(count) + " columns"
                                                      : "subquery must return only one column");
     }
     if (is_test) {
-      NAMDB_SQL_CHECK(unify(test, subquery->query.targets[0], op == '=' ? "=" : "<"));
+      NAMDB_SQL_CHECK(unify(test, subquery->query.targets[0], op_name));
       expr->kind = kind == "ANY_SUBLINK" ? ExprKind::any_of_subquery : ExprKind::all_of_subquery;
       expr->args.push_back(std::move(test));
     } else if (kind == "ARRAY_SUBLINK") {

@@ -11,15 +11,87 @@ namespace namdb::sql {
 namespace {
 
 // Types that PostgreSQL has and namdb does not have: their error is not that of a misspelt name.
-constexpr auto kOtherTypes = std::to_array<std::string_view>(
-    {"timetz", "money", "bit", "varbit", "inet", "cidr", "macaddr", "xml", "serial", "serial4", "bigserial",
-     "serial8", "smallserial", "serial2", "regprocedure", "regoper", "regoperator", "regconfig"});
+constexpr auto kOtherTypes = std::to_array<std::string_view>({"timetz",
+                                                              "money",
+                                                              "bit",
+                                                              "varbit",
+                                                              "inet",
+                                                              "cidr",
+                                                              "macaddr",
+                                                              "macaddr8",
+                                                              "xml",
+                                                              "serial",
+                                                              "serial4",
+                                                              "bigserial",
+                                                              "serial8",
+                                                              "smallserial",
+                                                              "serial2",
+                                                              "regprocedure",
+                                                              "regoper",
+                                                              "regoperator",
+                                                              "regconfig",
+                                                              "regdictionary",
+                                                              "regcollation",
+                                                              "point",
+                                                              "line",
+                                                              "lseg",
+                                                              "box",
+                                                              "path",
+                                                              "polygon",
+                                                              "circle",
+                                                              "tsvector",
+                                                              "tsquery",
+                                                              "jsonpath",
+                                                              "int4range",
+                                                              "int8range",
+                                                              "numrange",
+                                                              "tsrange",
+                                                              "tstzrange",
+                                                              "daterange",
+                                                              "int4multirange",
+                                                              "int8multirange",
+                                                              "nummultirange",
+                                                              "tsmultirange",
+                                                              "tstzmultirange",
+                                                              "datemultirange",
+                                                              "tid",
+                                                              "xid",
+                                                              "xid8",
+                                                              "cid",
+                                                              "pg_lsn",
+                                                              "pg_snapshot",
+                                                              "txid_snapshot",
+                                                              "refcursor",
+                                                              "aclitem",
+                                                              "void",
+                                                              "trigger",
+                                                              "event_trigger",
+                                                              "record",
+                                                              "cstring",
+                                                              "any",
+                                                              "anyelement",
+                                                              "anyarray",
+                                                              "anynonarray",
+                                                              "anyenum",
+                                                              "anyrange",
+                                                              "anymultirange",
+                                                              "anycompatible",
+                                                              "anycompatiblearray",
+                                                              "anycompatiblenonarray",
+                                                              "anycompatiblerange",
+                                                              "anycompatiblemultirange"});
 
 constexpr std::int64_t kMaxTypeLength = 10'485'760;  // PostgreSQL's; columns are bounded by their schema
 
 Result<Type> bind_plain_type(const Json& type_name_json) {
   const std::string_view name = name_in_catalog(list(type_name_json, "names"));
-  if (name.empty()) return Status(ErrorCode::undefined_object, "type does not exist");
+  if (name.empty()) {
+    const std::vector<std::string_view> parts = names(list(type_name_json, "names"));
+    if (parts.size() == 2 && parts[0] != "public" && parts[0] != "information_schema") {
+      return Status(ErrorCode::undefined_schema, "schema \"" + std::string(parts[0]) + "\" does not exist");
+    }
+    return Status(ErrorCode::undefined_object, "type does not exist");
+  }
   std::vector<std::int64_t> modifiers;
   for (const Json& item : list(type_name_json, "typmods")) {
     const Node modifier = node(item);
@@ -114,17 +186,23 @@ struct Name {
 };
 
 Name name_of(const Json& expression);
+std::string name_of_first_column(const Json& query);
 
 Name name_of_subquery(const Json& body) {
   const std::string_view kind = text(body, "subLinkType");
   if (kind == "EXISTS_SUBLINK") return {"exists"};
   if (kind == "ARRAY_SUBLINK") return {"array"};
   if (kind != "EXPR_SUBLINK") return {};
-  const Json& targets = list(*node(*find(body, "subselect")).body, "targetList");
-  if (targets.empty()) return {};
+  return {name_of_first_column(*node(*find(body, "subselect")).body)};
+}
+
+std::string name_of_first_column(const Json& query) {
+  if (const Json* left = find(query, "larg")) return name_of_first_column(*left);
+  const Json& targets = list(query, "targetList");
+  if (targets.empty()) return "column1";  // of VALUES
   const Json& target = *node(targets[0]).body;
-  if (const std::string_view name = text(target, "name"); !name.empty()) return {std::string(name)};
-  return name_of(*find(target, "val"));
+  if (const std::string_view name = text(target, "name"); !name.empty()) return std::string(name);
+  return column_name_of(*find(target, "val"));
 }
 
 Name name_of(const Json& expression) {
@@ -153,6 +231,8 @@ Name name_of(const Json& expression) {
   } else if (e.kind == "A_Indirection") {
     // Of elements and slices: the array's.
     if (const Json* argument = find(*e.body, "arg")) return name_of(*argument);
+  } else if (e.kind == "CollateClause") {
+    return name_of(*find(*e.body, "arg"));
   } else if (e.kind == "A_ArrayExpr") {
     return {"array"};
   } else if (e.kind == "SubLink") {

@@ -36,11 +36,22 @@ Status bind_rows(StatementBinder& binder, ExpressionBinder& expressions, const J
   return check_changeable(source.table->name);
 }
 
+// The query calculates the assigned values, as its columns from `place` on.
+void calculate_first(SelectPlan& query, std::vector<Assignment>& assignments, std::uint32_t place) {
+  for (Assignment& assignment : assignments) {
+    ExprPtr value = make_expr(ExprKind::column, assignment.value->type);
+    value->index = place++;
+    std::swap(value, assignment.value);
+    query.targets.push_back(std::move(value));
+  }
+}
+
 // Makes the plan of the join. `readers`: the statement's expressions that read the joined rows; afterwards
-// they name columns as ChangedRowsPlan says.
+// they name columns as ChangedRowsPlan says. `first_values`: the assignments whose values are found before
+// the first row is changed.
 std::unique_ptr<ChangedRowsPlan> plan_join(const Scope& scope, ChangedJoin joined,
-                                           const std::vector<Expr*>& readers) {
-  if (joined.join == nullptr) return nullptr;
+                                           const std::vector<Expr*>& readers,
+                                           std::vector<Assignment>& first_values) {
   auto plan = std::make_unique<ChangedRowsPlan>();
   SelectPlan& query = plan->query;
   query.join = std::move(joined.join);
@@ -61,7 +72,28 @@ std::unique_ptr<ChangedRowsPlan> plan_join(const Scope& scope, ChangedJoin joine
     }
   }
   for (Expr* reader : readers) renumber_columns(*reader, places);
+  calculate_first(query, first_values, next);
   assign_slots(query, column_names(scope));
+  return plan;
+}
+
+// Whether a subquery of the statement reads the table that it changes.
+bool reads_itself(const StatementBinder& binder, const Source& source) {
+  return std::ranges::count(binder.reads, source.table->id) > 1;
+}
+
+// All rows, and their new values, are found before the first one is changed.
+std::unique_ptr<ChangedRowsPlan> plan_rows_first(const Scope& scope, Source& source,
+                                                 std::vector<Assignment>& assignments) {
+  auto plan = std::make_unique<ChangedRowsPlan>();
+  SelectPlan& query = plan->query;
+  for (const std::uint32_t column : source.table->schema.key())
+    query.targets.push_back(scope_column(scope, column));
+  calculate_first(query, assignments, static_cast<std::uint32_t>(source.table->schema.columns().size()));
+  Source changed;
+  changed.table = source.table;
+  changed.name = source.name;
+  query.source = std::exchange(source, std::move(changed));
   return plan;
 }
 
@@ -97,11 +129,21 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
                    foreign_keys_of_write(binder, update.source.table, WriteKind::updates, &assigned));
   Plan plan;
   plan.tag = "UPDATE";
-  NAMDB_SQL_CHECK(bind_returning(expressions, body, place, update.returning, plan.columns));
+  NAMDB_SQL_CHECK(
+      bind_returning(binder, expressions, body, *update.source.table, update.returning, plan.columns));
+  const bool values_first = reads_itself(binder, update.source);
+  std::vector<Assignment> none;
   std::vector<Expr*> readers;
-  for (const Assignment& assignment : update.assignments) readers.push_back(assignment.value.get());
+  if (!values_first) {
+    for (const Assignment& assignment : update.assignments) readers.push_back(assignment.value.get());
+  }
   add_readers(update.returning, readers);
-  update.joined = plan_join(expressions.scope(), std::move(joined), readers);
+  if (joined.join != nullptr) {
+    update.joined =
+        plan_join(expressions.scope(), std::move(joined), readers, values_first ? update.assignments : none);
+  } else if (values_first) {
+    update.joined = plan_rows_first(expressions.scope(), update.source, update.assignments);
+  }
   plan.body = std::move(update);
   return plan;
 }
@@ -122,10 +164,16 @@ Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
                    foreign_keys_of_write(binder, deletion.source.table, WriteKind::deletes, nullptr));
   Plan plan;
   plan.tag = "DELETE";
-  NAMDB_SQL_CHECK(bind_returning(expressions, body, binder.input.place, deletion.returning, plan.columns));
+  NAMDB_SQL_CHECK(
+      bind_returning(binder, expressions, body, *deletion.source.table, deletion.returning, plan.columns));
   std::vector<Expr*> readers;
   add_readers(deletion.returning, readers);
-  deletion.joined = plan_join(expressions.scope(), std::move(joined), readers);
+  std::vector<Assignment> none;
+  if (joined.join != nullptr) {
+    deletion.joined = plan_join(expressions.scope(), std::move(joined), readers, none);
+  } else if (reads_itself(binder, deletion.source)) {
+    deletion.joined = plan_rows_first(expressions.scope(), deletion.source, none);
+  }
   plan.body = std::move(deletion);
   return plan;
 }

@@ -185,8 +185,12 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   }
   // It reads the rows that are there.
   if (find(body, "onConflictClause") != nullptr) binder.reads.push_back(insert.table->id);
-  if (const Json* clause = find(body, "onConflictClause"))
+  if (const Json* clause = find(body, "onConflictClause")) {
+    const auto reads = std::ranges::count(binder.reads, insert.table->id);
     NAMDB_SQL_CHECK(bind_conflict(binder, *clause, insert.table, name, insert.conflict));
+    if (std::ranges::count(binder.reads, insert.table->id) != reads)
+      return unsupported("a subquery in ON CONFLICT that reads the changed table");
+  }
   NAMDB_SQL_ASSIGN(insert.checks, bind_checks_of(binder, *insert.table));
   const bool updates = insert.conflict != nullptr && insert.conflict->updates;
   NAMDB_SQL_ASSIGN(
@@ -199,7 +203,7 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   written.table = insert.table;
   written.name = name;
   expressions.set_scope(scope_of(written));
-  NAMDB_SQL_CHECK(bind_returning(expressions, body, place, insert.returning, plan.columns));
+  NAMDB_SQL_CHECK(bind_returning(binder, expressions, body, *insert.table, insert.returning, plan.columns));
   plan.body = std::move(insert);
   return plan;
 }

@@ -5,6 +5,7 @@
 
 #include "compute/sql/value/bytes.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 namespace {
@@ -48,6 +49,15 @@ Result<CopyReader::Next> CopyReader::next(Fields& fields) {
 // Goes on where it ended before, so that a long line that comes in parts is scanned once.
 std::size_t CopyReader::find_line_end(std::string_view text) {
   const bool csv = options_.format == CopyFormat::csv;
+  // As a rule a line of text has no escapes, and is found at once.
+  if (!csv && !escaped_) {
+    const std::string_view rest = text.substr(scanned_);
+    const std::size_t end = rest.find('\n');
+    if (rest.substr(0, end).find('\\') == kNoEnd) {
+      scanned_ = end == kNoEnd ? text.size() : scanned_ + end;
+      return end == kNoEnd ? kNoEnd : scanned_;
+    }
+  }
   for (; scanned_ < text.size(); ++scanned_) {
     const char c = text[scanned_];
     if (!csv) {
@@ -86,6 +96,7 @@ Result<std::optional<std::string_view>> CopyReader::take_line() {
   line_ = ++lines_;
   lines_ += static_cast<std::uint64_t>(std::ranges::count(line, '\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
+  line_text_ = line;
   return std::optional<std::string_view>(line);
 }
 
@@ -105,9 +116,16 @@ Result<CopyReader::Next> CopyReader::next_line(Fields& fields) {
     if (!std::exchange(skipped_header_, true)) continue;
     Status status =
         options_.format == CopyFormat::csv ? split_csv(**line, fields) : split_text(**line, fields);
-    if (!status.ok()) return status;
+    if (!status.ok()) {
+      const Status encoding = check_encoding();
+      return encoding.ok() ? status : encoding;
+    }
     return Next::row;
   }
+}
+
+Status CopyReader::check_encoding() const {
+  return check_utf8(line_text_);
 }
 
 Status CopyReader::check_fields(std::size_t count) const {
@@ -243,6 +261,8 @@ Result<CopyReader::Next> CopyReader::next_binary(Fields& fields) {
   const auto count = static_cast<std::int16_t>(big_endian(text.substr(0, 2)));
   line_ = lines_ + 1;
   if (count == -1) {
+    if (text.size() > 2) return bad_format("received copy data after EOF marker");
+    if (!ended_) return Next::more;
     finished_ = true;
     return Next::end;
   }

@@ -29,6 +29,9 @@ class CopyReader {
   Result<Next> next(std::vector<std::optional<std::string_view>>& fields);
   // The number of the last row's first line, from 1; of a binary row, its number.
   std::uint64_t line() const { return line_; }
+  // invalid_encoding: the bytes of the last line are no text. next() only looks at them where it finds
+  // another error: strings are checked when they become values.
+  Status check_encoding() const;
   // The bytes that it keeps.
   std::size_t kept_bytes() const { return buffer_.capacity() + scratch_.capacity(); }
 
@@ -58,8 +61,9 @@ class CopyReader {
   bool skipped_header_ = false;
   bool has_signature_ = false;
   std::uint64_t line_ = 0;
-  std::uint64_t lines_ = 0;  // taken so far
-  std::string scratch_;      // fields without their escapes
+  std::uint64_t lines_ = 0;     // taken so far
+  std::string_view line_text_;  // the last line; not of binary rows
+  std::string scratch_;         // fields without their escapes
 };
 
 }  // namespace namdb::sql

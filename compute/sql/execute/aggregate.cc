@@ -149,6 +149,22 @@ Status Accumulator::collected_json(Arena& arena, Datum& out) const {
   return {};
 }
 
+// avg() does not show these squares. PostgreSQL counts them for variances, and their overflow is an error of
+// avg().
+Status Accumulator::add_square(double value, bool infinite) {
+  const auto count = static_cast<double>(count_);
+  if (count_ == 1) {
+    if (!std::isfinite(value)) real_squares_ = std::nan("");
+    return {};
+  }
+  const double distance = value * count - real_sum_;
+  real_squares_ += distance * distance / (count * (count - 1));
+  if (!std::isinf(real_sum_) && !std::isinf(real_squares_)) return {};
+  if (!infinite) return Status(ErrorCode::numeric_out_of_range, "value out of range: overflow");
+  real_squares_ = std::nan("");
+  return {};
+}
+
 Status Accumulator::add_value(const Datum& value) {
   const TypeClass type_class = aggregate_->argument->type.type_class();
   switch (aggregate_->kind) {
@@ -158,8 +174,9 @@ Status Accumulator::add_value(const Datum& value) {
         const double sum = real_sum_ + value.real;
         if (std::isinf(sum) && !std::isinf(real_sum_) && !std::isinf(value.real))
           return Status(ErrorCode::numeric_out_of_range, "value out of range: overflow");
+        const bool infinite = std::isinf(real_sum_) || std::isinf(value.real);
         real_sum_ = sum;
-        return {};
+        return aggregate_->kind == AggregateKind::average ? add_square(value.real, infinite) : Status();
       }
       if (type_class == TypeClass::interval) {
         const Result<Interval> sum = namdb::sql::add(interval_sum_, value.interval());
@@ -178,7 +195,8 @@ Status Accumulator::add_value(const Datum& value) {
       const int wanted = aggregate_->kind == AggregateKind::minimum ? -1 : 1;
       const int order = best_.null ? wanted : compare_values(aggregate_->argument->type.id, value, best_);
       // Of equal values that look different the last one stays, as in PostgreSQL.
-      const bool last_stays = type_class == TypeClass::interval || type_class == TypeClass::numeric;
+      const bool last_stays = type_class == TypeClass::interval || type_class == TypeClass::numeric ||
+                              type_class == TypeClass::real || type_class == TypeClass::array;
       if (order != wanted && (order != 0 || !last_stays)) return {};
       best_ = value;
       if (aggregate_->argument->type.has_bytes()) {

@@ -58,6 +58,8 @@ class Accumulator {
   };
 
   Status add_value(const Datum& value);
+  // `infinite`: it is, or the sum before it.
+  Status add_square(double value, bool infinite);
   Status collect(const EvalContext& context, const Datum& value, GatheredMemory& memory,
                  MemoryBudget* budget);
   Status collected(Arena& arena, Datum& out) const;
@@ -67,7 +69,8 @@ class Accumulator {
   std::int64_t count_ = 0;
   Decimal sum_;
   Interval interval_sum_;
-  double real_sum_ = -0.0;  // to which any number can be added without changing it
+  double real_sum_ = -0.0;   // to which any number can be added without changing it
+  double real_squares_ = 0;  // of avg(): the squares of the distances from the mean, added up
   Datum best_;
   std::string best_text_;
   std::unique_ptr<absl::flat_hash_set<std::string>> seen_;  // DISTINCT

@@ -13,7 +13,7 @@ Status check_changed_rows(std::size_t rows) {
 }
 
 ChangedRows::ChangedRows(const ChangedRowsPlan& plan, const storage::Table& table)
-    : plan_(plan), table_(table), memory_("a join can change", "change the rows in parts") {}
+    : plan_(plan), table_(table), memory_("a statement can change", "change the rows in parts") {}
 
 Status ChangedRows::add(Run& run, std::span<const Datum> row, Keys& keys) {
   const layout::Key key = key_of(table_.schema, row);

@@ -5,6 +5,17 @@
 
 namespace namdb::sql {
 
+namespace {
+
+bool is_stored_as_integer(const Expr& expr) {
+  if (expr.kind != ExprKind::column) return false;
+  const TypeClass type_class = expr.type.type_class();
+  return type_class == TypeClass::integer || type_class == TypeClass::time ||
+         type_class == TypeClass::time_of_day;
+}
+
+}  // namespace
+
 std::size_t Groups::HashOfBytes::operator()(std::string_view bytes) const {
   return checksum64(std::as_bytes(std::span(bytes)));
 }
@@ -17,6 +28,8 @@ Groups::Groups(const SelectPlan& plan)
     all_stored_ = all_stored_ && steps_.back() != AggregateStep::evaluated;
   }
   row_values_.resize(plan.groups.size());
+  if (plan.groups.size() == 1 && is_stored_as_integer(*plan.groups.front()))
+    by_column_ = plan.groups.front()->index;
   if (plan.groups.empty()) add_group({});
 }
 
@@ -46,11 +59,18 @@ Status Groups::find_group(Run& run, const EvalContext& context) {
     group_ = found->second;
     return {};
   }
+  const std::size_t of_integer_bytes = by_column_ ? 4 * sizeof(std::uint64_t) : 0;
   const std::size_t kept_bytes = 2 * bytes.size() + sizeof(Group) + values.size() * sizeof(Datum) +
-                                 plan_.aggregates.size() * sizeof(Accumulator) + 4 * sizeof(std::uint64_t);
+                                 plan_.aggregates.size() * sizeof(Accumulator) + 4 * sizeof(std::uint64_t) +
+                                 of_integer_bytes;
   if (Status status = memory_.add(run.client_memory, kept_bytes); !status.ok()) return status;
   group_ = &add_group(arena_.keep(std::span<const Datum>(values)));
   by_values_.emplace(arena_.copy(bytes), group_);
+  if (by_column_ && values.front().null) {
+    of_null_ = group_;
+  } else if (by_column_) {
+    by_integer_.emplace(values.front().integer, group_);
+  }
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,10 +26,17 @@ class Groups {
 
   // Takes the context's row into account. When the work is paused it is called again.
   Status add(Run& run, const EvalContext& context);
-  // Whether all rows are of one group, whose aggregates read columns as they are stored.
-  bool adds_stored() const { return plan_.groups.empty() && all_stored_ && !plan_.first_value_decides; }
-  // Then: the same as add().
-  void add_stored(const layout::RowView& row) { add_stored(groups_.front(), row); }
+  // Whether the rows of a table are added as they are stored: aggregates read its columns, and there is one
+  // group, or one for each value of a column that is stored as an integer.
+  bool adds_stored() const {
+    return all_stored_ && !plan_.first_value_decides && (one_group() || by_column_);
+  }
+  // Then: the same as add(). False, and nothing is done: the row's group is not known yet.
+  bool add_stored(const layout::RowView& row) {
+    Group* const group = one_group() ? &groups_.front() : stored_group(row);
+    if (group != nullptr) add_stored(*group, row);
+    return group != nullptr;
+  }
   // The number of groups, in the order of their first rows.
   std::size_t size() const { return groups_.size(); }
   // The first group's one aggregate has a value.
@@ -44,6 +52,12 @@ class Groups {
   struct HashOfBytes {
     std::size_t operator()(std::string_view bytes) const;
   };
+  bool one_group() const { return plan_.groups.empty(); }
+  Group* stored_group(const layout::RowView& row) const {
+    if (row.is_null(*by_column_)) return of_null_;
+    const auto found = by_integer_.find(row.integer(*by_column_));
+    return found == by_integer_.end() ? nullptr : found->second;
+  }
   Status find_group(Run& run, const EvalContext& context);
   Group& add_group(std::span<const Datum> values);
   void add_stored(Group& group, const layout::RowView& row) {
@@ -55,6 +69,9 @@ class Groups {
   std::vector<AggregateStep> steps_;  // of the aggregates
   bool all_stored_ = true;            // no step is `evaluated`
   absl::flat_hash_map<std::string_view, Group*, HashOfBytes> by_values_;
+  std::optional<std::uint32_t> by_column_;  // stored as an integer, and the only one of GROUP BY
+  absl::flat_hash_map<std::int64_t, Group*> by_integer_;  // then: those of by_values_
+  Group* of_null_ = nullptr;
   // Of the row that is taken into account.
   std::vector<Datum> row_values_;
   std::string row_bytes_;

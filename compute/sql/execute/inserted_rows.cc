@@ -1,5 +1,6 @@
 #include "compute/sql/execute/inserted_rows.h"
 
+#include <algorithm>
 #include <string>
 
 #include "compute/sql/execute/write_row.h"
@@ -9,13 +10,23 @@ namespace {
 
 constexpr std::size_t kMaxInsertedRows = 1 << 20;
 
+bool has_subquery(const Expr& expr) {
+  return expr.subquery != nullptr ||
+         std::ranges::any_of(expr.args, [](const ExprPtr& argument) { return has_subquery(*argument); });
+}
+
+bool reads_rows(const std::vector<ExprPtr>& row) {
+  return std::ranges::any_of(row,
+                             [](const ExprPtr& value) { return value != nullptr && has_subquery(*value); });
+}
+
 }  // namespace
 
 InsertedRows::InsertedRows(const InsertPlan& plan)
     : plan_(plan), memory_("INSERT ... SELECT can keep", "insert the rows in parts") {}
 
 reactor::Task<Status> InsertedRows::read(Run& run) {
-  if (plan_.query == nullptr) co_return Status();
+  if (plan_.query == nullptr) co_return co_await read_values(run);
   run.selects_rows = true;
   rows_ = std::make_unique<GatheredRows>();
   Arena arena;
@@ -39,7 +50,29 @@ reactor::Task<Status> InsertedRows::read(Run& run) {
   co_return Status();
 }
 
+reactor::Task<Status> InsertedRows::read_values(Run& run) {
+  if (plan_.rows.size() == 1 || std::ranges::none_of(plan_.rows, reads_rows)) co_return Status();
+  const layout::Schema& schema = plan_.table->schema;
+  made_.reserve(plan_.rows.size());
+  for (const std::vector<ExprPtr>& values : plan_.rows) {
+    Status status = memory_.add(run.client_memory, schema.row_bytes());
+    if (!status.ok()) co_return status;
+    layout::Row& row = made_.emplace_back(schema);
+    const auto evaluate_row = [&] { return make_row(run, plan_, values, {}, row); };
+    status = evaluate_row();
+    if (run.work.paused()) status = co_await run.resume(evaluate_row);
+    run.next_row();
+    if (status.ok() && run.work.due()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
 Status InsertedRows::make(const Run& run, std::size_t position, layout::Row& row) const {
+  if (!made_.empty()) {
+    row = made_[position];
+    return {};
+  }
   if (plan_.query == nullptr) return make_row(run, plan_, plan_.rows[position], {}, row);
   return make_row(run, plan_, plan_.rows.front(), (*rows_)[position], row);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/gathered_rows.h"
@@ -15,15 +16,19 @@ class InsertedRows {
   // The plan outlives this.
   explicit InsertedRows(const InsertPlan& plan);
 
-  // Runs the query, if there is one. Once, before the others.
+  // Runs the query, if there is one. Rows of VALUES with subqueries are evaluated: they must not read each
+  // other. Once, before the others.
   reactor::Task<Status> read(Run& run);
   std::size_t size() const { return plan_.query == nullptr ? plan_.rows.size() : rows_->size(); }
   // Evaluates the values of a row. When the work is paused it is called again.
   Status make(const Run& run, std::size_t position, layout::Row& row) const;
 
  private:
+  reactor::Task<Status> read_values(Run& run);
+
   const InsertPlan& plan_;
   std::unique_ptr<GatheredRows> rows_;  // of the query
+  std::vector<layout::Row> made_;       // of VALUES with subqueries
   GatheredMemory memory_;
 };
 

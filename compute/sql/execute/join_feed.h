@@ -34,10 +34,7 @@ class JoinFeed final : public RowFeed {
 
   struct Level {
     Level(const JoinedSource& joined_source, std::size_t slots)
-        : joined(joined_source),
-          feed(joined_source.source),
-          filter(joined_source),
-          table(joined_source, slots) {
+        : joined(joined_source), feed(joined_source), filter(joined_source), table(joined_source, slots) {
       if (joined.method != JoinMethod::by_function) return;
       function = std::make_unique<SetFunctionRows>(*joined.source.function);
       function_row.resize(joined.source.function->columns.size());

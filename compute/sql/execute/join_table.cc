@@ -25,7 +25,7 @@ JoinTableRows::JoinTableRows(const JoinedSource& joined, std::size_t slots)
       memory_("a join can keep", "an index on the columns of the join finds its rows one by one") {}
 
 reactor::Task<Status> JoinTableRows::read(Run& run) {
-  SourceFeed feed(joined_.source);
+  SourceFeed feed(joined_);
   const RowFilter filter(joined_);
   while (!feed.exhausted()) {
     Status status = co_await feed.load(run, 0);
@@ -88,23 +88,25 @@ Status JoinTableRows::keep(Run& run, std::span<const Datum> slots) {
   run.work.charge_bytes(bytes);
   const auto row = static_cast<std::uint32_t>(rows_.size());
   rows_.push_back(arena_.keep(std::span<const Datum>(values)).data());
-  const auto before = first_.find(key);
-  next_.push_back(before == first_.end() ? kNone : before->second);
-  if (before != first_.end()) {
-    before->second = row;
+  const auto before = last_.find(key);
+  if (before == last_.end()) {
+    next_.push_back(row);
+    last_.emplace(arena_.copy(key), row);
   } else {
-    first_.emplace(arena_.copy(key), row);
+    next_.push_back(next_[before->second]);
+    next_[before->second] = row;
+    before->second = row;
   }
   return {};
 }
 
 std::uint32_t JoinTableRows::first(std::string_view key) const {
-  const auto found = first_.find(key);
-  return found == first_.end() ? kNone : found->second;
+  const auto found = last_.find(key);
+  return found == last_.end() ? kNone : next_[found->second];
 }
 
 std::uint32_t JoinTableRows::next(std::uint32_t row) const {
-  return next_[row];
+  return next_[row] > row ? next_[row] : kNone;
 }
 
 }  // namespace namdb::sql

@@ -26,8 +26,8 @@ class JoinTableRows {
   // Reads the rows that meet the source's filter. Lets other sessions have their turns.
   reactor::Task<Status> read(Run& run);
 
-  // Rows whose keys equal those bytes, which must not contain a NULL; without hash keys, all rows. kNone: no
-  // more.
+  // Rows whose keys equal those bytes, which must not contain a NULL; without hash keys, all rows. They come
+  // as they were read. kNone: no more.
   std::uint32_t first(std::string_view key) const;
   std::uint32_t next(std::uint32_t row) const;
   // One value for each of the plan's reads.
@@ -41,8 +41,10 @@ class JoinTableRows {
   std::vector<Datum> slots_;  // of the row that is added
   Arena arena_;               // of the rows that are kept
   std::vector<const Datum*> rows_;
+  // Of rows with equal keys the last one, and behind each of them the next one as they were read; behind the
+  // last one the first.
   std::vector<std::uint32_t> next_;
-  absl::flat_hash_map<std::string_view, std::uint32_t> first_;
+  absl::flat_hash_map<std::string_view, std::uint32_t> last_;
   GatheredMemory memory_;
 };
 

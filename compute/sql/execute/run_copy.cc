@@ -99,6 +99,10 @@ class CopyIn {
                           ? parse_binary(*fields_[i], type, run_.arena, values[i])
                           : parse_text(*fields_[i], type, run_.facts.time(), run_.arena, values[i]);
       if (status.ok()) continue;
+      if (const Status encoding = check_encoding(*fields_[i]); !encoding.ok()) {
+        note_place({});
+        return encoding;
+      }
       const std::string& name = plan_.insert.table->schema.columns()[plan_.columns[i]].name;
       std::string place = ", column " + name;
       if (plan_.options.format != CopyFormat::binary)
@@ -107,6 +111,15 @@ class CopyIn {
       return status;
     }
     return {};
+  }
+
+  // As in PostgreSQL, bytes that are no text are the error of a line, whatever else is wrong with it.
+  Status check_encoding(std::string_view field) const {
+    if (plan_.options.format == CopyFormat::binary) return {};
+    Status status = reader_.check_encoding();
+    // Of bytes that are written as escapes.
+    if (status.ok()) status = check_utf8(field);
+    return status;
   }
 
   Status make() { return make_row(run_, plan_.insert, plan_.insert.rows.front(), values_, row_); }

@@ -22,6 +22,25 @@ bool cannot_fail(const Expr& expr) {
   return expr.kind == ExprKind::column || expr.kind == ExprKind::constant || expr.kind == ExprKind::parameter;
 }
 
+// Of the source of a plan without a join.
+std::vector<std::uint32_t> columns_of(const SelectPlan& plan) {
+  std::vector<std::uint32_t> columns;
+  const auto add = [&columns](const ExprPtr& expr) {
+    if (expr != nullptr) for_each_column(*expr, [&](std::uint32_t column) { columns.push_back(column); });
+  };
+  add(plan.source.filter);
+  for (const ExprPtr& group : plan.groups) add(group);
+  for (const Aggregate& aggregate : plan.aggregates) aggregate.for_each_expression(add);
+  if (!plan.grouped) {  // otherwise they read groups
+    for (const ExprPtr& target : plan.targets) add(target);
+    for (const OrderItem& item : plan.order) add(item.value);
+  }
+  std::ranges::sort(columns);
+  const auto repeated = std::ranges::unique(columns);
+  columns.erase(repeated.begin(), repeated.end());
+  return columns;
+}
+
 Status evaluate_count(const Expr* expr, const EvalContext& context, ErrorCode code, std::string_view clause,
                       std::uint64_t& out) {
   if (expr == nullptr) return {};
@@ -53,7 +72,10 @@ SelectCursor::SelectCursor(const SelectPlan& plan)
   if (plan.join != nullptr) {
     feed_ = std::make_unique<JoinFeed>(*plan.join);
   } else {
-    feed_ = std::make_unique<SourceFeed>(plan.source);
+    auto feed = std::make_unique<SourceFeed>(plan.source);
+    if (plan.source.table != nullptr && plan.source.key.empty() && plan.source.index_path == nullptr)
+      feed->read_only(columns_of(plan));
+    feed_ = std::move(feed);
   }
 }
 
@@ -102,10 +124,8 @@ reactor::Task<Status> SelectCursor::load(Run& run) {
 
 Status SelectCursor::process_rows(Run& run, std::uint64_t most_rows, std::uint64_t& given) {
   const txn::RowBlock* const stored = feed_->stored();
-  if (stored != nullptr && groups_ != nullptr && groups_->adds_stored() && filter_.is_stored()) {
-    process_stored(run, *stored);
-    return {};
-  }
+  if (stored != nullptr && groups_ != nullptr && groups_->adds_stored() && filter_.is_stored())
+    return process_stored(run, *stored);
   EvalContext context = run.context();
   Status status;
   while (!batch_empty() && status.ok()) {
@@ -121,14 +141,18 @@ Status SelectCursor::process_rows(Run& run, std::uint64_t most_rows, std::uint64
   return status;
 }
 
-void SelectCursor::process_stored(Run& run, const txn::RowBlock& rows) {
+Status SelectCursor::process_stored(Run& run, const txn::RowBlock& rows) {
   EvalContext context = run.context();
   for (; position_ < rows.size() && !run.work.due(); ++position_) {
     run.work.charge(Work::kRow_units);
     const layout::RowView row = rows[position_];
     context.row = &row;
-    if (!filter_.rejects(context)) groups_->add_stored(row);
+    if (filter_.rejects(context) || groups_->add_stored(row)) continue;
+    Status status = groups_->add(run, context);
+    if (!status.ok() || run.work.paused()) return status;
+    run.next_row();
   }
+  return {};
 }
 
 Status SelectCursor::process_row(Run& run, EvalContext& context, bool& emitted) {
@@ -272,8 +296,8 @@ Status SelectCursor::keep_for_sorting(Run& run, const EvalContext& context) {
 }
 
 bool SelectCursor::wants_sort() const {
-  return started_ && feed_->exhausted() && batch_empty() && !groups_left() && !plan_.order.empty() &&
-         !is_sorted_;
+  return started_ && (decided_ || feed_->exhausted()) && batch_empty() && !groups_left() &&
+         !plan_.order.empty() && !is_sorted_;
 }
 
 // Merges runs of doubling length: unlike std::sort it can stop after any comparison.

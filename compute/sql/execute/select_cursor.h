@@ -57,7 +57,7 @@ class SelectCursor final : public Query {
   // Evaluates the filter on the next row of the batch, and gives the row on. `emitted`: it went to the sink.
   Status process_row(Run& run, EvalContext& context, bool& emitted);
   // The same for rows that are only counted and added up, as they are stored.
-  void process_stored(Run& run, const txn::RowBlock& rows);
+  Status process_stored(Run& run, const txn::RowBlock& rows);
   Status process_group(Run& run, bool& emitted);
   // Gives a row of the result on: to be sorted, or to the sink.
   Status take(Run& run, const EvalContext& context, bool& emitted);

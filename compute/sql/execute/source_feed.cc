@@ -1,6 +1,7 @@
 #include "compute/sql/execute/source_feed.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compute/sql/execute/function_feed.h"
 #include "compute/sql/execute/part_cost.h"
@@ -23,6 +24,12 @@ std::unique_ptr<RowFeed> feed_of_made(const Source& source) {
 }  // namespace
 
 SourceFeed::SourceFeed(const Source& source) : source_(source), made_(feed_of_made(source)), scan_(source) {}
+
+SourceFeed::SourceFeed(const JoinedSource& joined) : SourceFeed(joined.source) {
+  std::vector<std::uint32_t> columns;
+  for (const JoinedSource::Read& read : joined.reads) columns.push_back(read.column);
+  read_only(std::move(columns));
+}
 
 reactor::Task<Status> SourceFeed::load_by_key(Run& run) {
   if (!have_keys_) {

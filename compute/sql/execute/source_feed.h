@@ -2,7 +2,9 @@
 // columns. They are not filtered.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "compute/sql/execute/row_feed.h"
@@ -15,6 +17,10 @@ class SourceFeed final : public RowFeed {
  public:
   // The source outlives the feed.
   explicit SourceFeed(const Source& source);
+  // Of a table of a join.
+  explicit SourceFeed(const JoinedSource& joined);
+  // If it is a scan (SourceScan::read_only).
+  void read_only(std::vector<std::uint32_t> columns) { scan_.read_only(std::move(columns)); }
 
   reactor::Task<Status> load(Run& run, std::uint64_t expected) override;
   bool exhausted() const override { return made_ != nullptr ? made_->exhausted() : exhausted_; }

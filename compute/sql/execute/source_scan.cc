@@ -1,5 +1,6 @@
 #include "compute/sql/execute/source_scan.h"
 
+#include "compute/api/column_scan.h"
 #include "compute/sql/execute/index_range.h"
 #include "compute/sql/execute/part_cost.h"
 
@@ -8,6 +9,7 @@ namespace namdb::sql {
 reactor::Task<Status> SourceScan::start(Run& run) {
   if (source_.index_path == nullptr) {
     scan_ = run.transaction->scan(source_.table);
+    if (columns_) txn::only_columns(scan_.get(), *columns_);
   } else {
     const std::span<const Datum> no_outer;
     Status status = co_await evaluate_ranges(run, *source_.index_path, no_outer, ranges_);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "compute/sql/execute/run.h"
@@ -15,6 +17,8 @@ class SourceScan {
  public:
   // The source outlives the scan.
   explicit SourceScan(const Source& source) : source_(source) {}
+  // Of a whole table; before the first rows: the others of its columns need not be right.
+  void read_only(std::vector<std::uint32_t> columns) { columns_ = std::move(columns); }
 
   // Replaces `rows` by the next ones; empty at the end. `limit` is the number that will probably be read; 0:
   // all. All calls are with the same transaction. When the work is paused (Work::paused()), it is called
@@ -25,6 +29,7 @@ class SourceScan {
   reactor::Task<Status> start(Run& run);
 
   const Source& source_;
+  std::optional<std::vector<std::uint32_t>> columns_;  // that are read; nullopt: all
   bool started_ = false;
   std::vector<txn::IndexRange> ranges_;  // still to be scanned
   std::size_t position_ = 0;

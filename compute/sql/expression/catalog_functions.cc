@@ -223,7 +223,6 @@ std::vector<Function> make_functions() {
       {"pg_database_size", {name}, int8, nothing},
       {"pg_database_size", {oid}, int8, nothing},
       {"pg_tablespace_size", {oid}, int8, nothing},
-      {"pg_size_pretty", {int8}, text, nothing},
       {"pg_tablespace_location", {oid}, text, nothing},
       {"pg_get_statisticsobjdef_columns", {oid}, text, nothing},
       reads_catalog({"pg_get_viewdef", {oid}, text, view_definition}),

@@ -11,6 +11,7 @@
 namespace namdb::sql {
 
 std::span<const Function> numeric_functions();
+std::span<const Function> arithmetic_functions();
 std::span<const Function> text_functions();
 std::span<const Function> bytes_functions();
 std::span<const Function> time_functions();

@@ -24,9 +24,9 @@ std::string_view canonical(std::string_view name) {
 std::vector<const Function*> functions_named(std::string_view name) {
   const std::string_view wanted = canonical(name);
   std::vector<const Function*> found;
-  for (const auto table : {numeric_functions(), text_functions(), bytes_functions(), time_functions(),
-                           session_functions(), array_functions(), array_set_functions(), json_functions(),
-                           catalog_functions(), privilege_functions()}) {
+  for (const auto table : {numeric_functions(), arithmetic_functions(), text_functions(), bytes_functions(),
+                           time_functions(), session_functions(), array_functions(), array_set_functions(),
+                           json_functions(), catalog_functions(), privilege_functions()}) {
     for (const Function& function : table) {
       if (function.name == wanted) found.push_back(&function);
     }

@@ -257,11 +257,13 @@ Status json_without_index(std::string_view json, std::int64_t index, std::string
 
 Status json_with_path(std::string_view json, const Datum& path, const std::string_view* value, bool created,
                       std::string& out) {
-  const JsonValue whole = json_value(json);
+  const JsonDocument document(json);
+  const JsonValue whole = document.value();
   if (!whole.is_container())
     return invalid(value == nullptr ? "cannot delete path in scalar" : "cannot set path in scalar");
   PathWriter writer(path, value, created);
-  if (writer.empty()) {
+  const bool nothing_to_find = json_size(whole) == 0 && (value == nullptr || !created);
+  if (writer.empty() || nothing_to_find) {
     out = json;
     return {};
   }
@@ -270,13 +272,13 @@ Status json_with_path(std::string_view json, const Datum& path, const std::strin
 
 std::string json_pretty(std::string_view json) {
   std::string out;
-  write_pretty(json_value(json), 0, out);
+  write_pretty(JsonDocument(json).value(), 0, out);
   return out;
 }
 
 std::string json_without_nulls(std::string_view json) {
   std::string out;
-  write_without_nulls(json_value(json), out);
+  write_without_nulls(JsonDocument(json).value(), out);
   return out;
 }
 

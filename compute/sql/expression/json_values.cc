@@ -145,7 +145,8 @@ std::optional<JsonValue> json_element(const JsonValue& array, std::int64_t index
 }
 
 Status json_at_path(std::string_view json, const Datum& path, std::optional<JsonValue>& out) {
-  out = json_value(json);
+  const JsonDocument document(json);
+  out = document.value();
   ArrayReader steps(TypeId::text_array, path);
   for (Datum step; out && steps.next(step);) {
     if (step.null) {
@@ -157,6 +158,7 @@ Status json_at_path(std::string_view json, const Datum& path, std::optional<Json
       out = index ? json_element(*out, *index) : std::nullopt;
     }
   }
+  if (out) out->document = nullptr;
   return {};
 }
 
@@ -221,8 +223,10 @@ void append_json(std::string& out, TypeId type, const Datum& value, const absl::
 }
 
 Status json_contains(std::string_view left_text, std::string_view right_text, bool& contains) {
-  const JsonValue left = json_value(left_text);
-  const JsonValue right = json_value(right_text);
+  const JsonDocument left_document(left_text);
+  const JsonDocument right_document(right_text);
+  const JsonValue left = left_document.value();
+  const JsonValue right = right_document.value();
   Steps steps;
   Found found = Found::no;
   if (left.kind == JsonKind::array && !right.is_container()) {

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "compute/sql/expression/catalog_cast.h"
+#include "compute/sql/expression/compared_date.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function.h"
 #include "compute/sql/expression/statement_state.h"
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/calendar.h"
 #include "compute/sql/value/cast.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/interval.h"
@@ -309,6 +311,10 @@ Status cast(const Expr& expr, const EvalContext& context, Datum& out) {
     return cast_to_catalog_object(in, from, expr.type.id, *context.state->catalog, *context.arena, out);
   }
   Status status = cast_value(in, from, expr.type, expr.explicit_cast, context.time(), *context.arena, out);
+  if (!status.ok() && expr.op == kComparedDate) {
+    out = Datum::of_integer(kTimestampInfinity - 1);
+    return {};
+  }
   context.work->charge_bytes(out.text.size());  // char(n) may have far more blanks than it was given
   return status;
 }

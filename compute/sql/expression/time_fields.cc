@@ -176,6 +176,15 @@ std::optional<Decimal> date_field(Field field, std::int64_t days) {
 
 }  // namespace
 
+Result<Decimal> field_of_date(std::string_view name, std::int64_t days) {
+  const std::optional<Field> field = field_named(name);
+  if (!field) return unknown_field(name, TypeId::date);
+  if (*field == Field::epoch) return whole(days * (kDay_us / kSecond_us) - kUnixEpoch_us / kSecond_us);
+  if (*field == Field::julian) return whole(days + kJulianDay);
+  const std::optional<Decimal> value = date_field(*field, days);
+  return value ? Result<Decimal>(*value) : missing_field(name, TypeId::date);
+}
+
 Result<Decimal> clock_field(std::string_view name, TypeId type, std::int64_t clock_us,
                             std::optional<std::int64_t> offset_s) {
   const std::optional<Field> field = field_named(name);

@@ -23,12 +23,13 @@ enum class Case : std::uint8_t { upper, title, lower };
 
 // A longer pattern comes before those with which it begins.
 constexpr auto kPatterns = std::to_array<std::string_view>(
-    {"SSSSS", "Y,YYY", "MONTH", "Month", "month", "HH24", "HH12", "SSSS", "YYYY", "IYYY", "IDDD", "A.D.",
-     "a.d.",  "B.C.",  "b.c.",  "A.M.",  "a.m.",  "P.M.", "p.m.", "DDD",  "DAY",  "Day",  "day",  "MON",
-     "Mon",   "mon",   "YYY",   "IYY",   "TZH",   "TZM",  "FF1",  "FF2",  "FF3",  "FF4",  "FF5",  "FF6",
-     "HH",    "MI",    "SS",    "MS",    "US",    "AM",   "am",   "PM",   "pm",   "AD",   "ad",   "BC",
-     "bc",    "YY",    "IY",    "MM",    "DD",    "DY",   "Dy",   "dy",   "ID",   "IW",   "WW",   "CC",
-     "RM",    "rm",    "TZ",    "tz",    "OF",    "D",    "Y",    "I",    "W",    "J",    "Q"});
+    {"SSSSS", "Y,YYY", "MONTH", "Month", "month", "HH24", "HH12", "SSSS", "YYYY", "IYYY", "IDDD",
+     "A.D.",  "a.d.",  "B.C.",  "b.c.",  "A.M.",  "a.m.", "P.M.", "p.m.", "DDD",  "DAY",  "Day",
+     "day",   "MON",   "Mon",   "mon",   "YYY",   "IYY",  "TZH",  "TZM",  "tzh",  "tzm",  "FF1",
+     "FF2",   "FF3",   "FF4",   "FF5",   "FF6",   "HH",   "MI",   "SS",   "MS",   "US",   "AM",
+     "am",    "PM",    "pm",    "AD",    "ad",    "BC",   "bc",   "YY",   "IY",   "MM",   "DD",
+     "DY",    "Dy",    "dy",    "ID",    "IW",    "WW",   "CC",   "RM",   "rm",   "TZ",   "tz",
+     "OF",    "D",     "Y",     "I",     "W",     "J",    "Q"});
 
 class Formatter {
  public:
@@ -172,10 +173,10 @@ class Formatter {
       out_ += time_.zone;
     } else if (p == "tz") {
       out_ += in_lower_case(time_.zone);
-    } else if (p == "TZH") {
+    } else if (p == "TZH" || p == "tzh") {
       out_ += time_.offset_s < 0 ? '-' : '+';
       number(std::abs(time_.offset_s) / 3600, 2);
-    } else if (p == "TZM") {
+    } else if (p == "TZM" || p == "tzm") {
       number(std::abs(time_.offset_s) / 60 % 60, 2);
     } else if (p == "OF") {
       append_zone_offset(out_, time_.offset_s);

@@ -1,5 +1,7 @@
 // Functions of dates, times and intervals.
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function_tables.h"
@@ -50,12 +52,33 @@ Status extract<TypeId::interval>(Context, Arguments a, Datum& out) {
   return {};
 }
 
+// Many dates are beyond the range of timestamps.
+template <>
+Status extract<TypeId::date>(Context, Arguments a, Datum& out) {
+  const bool infinite = is_infinite_date(a[1].integer);
+  if (infinite && grows_with_time(a[0].text))
+    return Status(ErrorCode::feature_not_supported, "infinity is not supported for numeric");
+  const Result<Decimal> field = field_of_date(a[0].text, infinite ? 0 : a[1].integer);
+  if (!field.ok()) return field.status();
+  out = infinite ? Datum() : Datum::of_decimal(*field);
+  return {};
+}
+
 // As extract(), in double precision.
 template <TypeId kType>
 Status date_part(Context context, Arguments a, Datum& out) {
   Status status = extract<kType>(context, a, out);
   if (status.ok() && !out.null) out = Datum::of_real(to_double(out.decimal()));
   return status;
+}
+
+// Of a date it is that of its first moment, unlike extract().
+template <>
+Status date_part<TypeId::date>(Context context, Arguments a, Datum& out) {
+  const Result<std::int64_t> midnight_us = timestamp_of_date(a[1].integer);
+  if (!midnight_us.ok()) return midnight_us.status();
+  const std::array<Datum, 2> arguments = {a[0], Datum::of_integer(*midnight_us)};
+  return date_part<TypeId::timestamp>(context, arguments, out);
 }
 
 Status truncate_timestamp(Context, Arguments a, Datum& out) {
@@ -85,7 +108,8 @@ Status truncate_timestamptz(Context context, Arguments a, Datum& out) {
 
 // An offset counts hours west of UTC here, as in POSIX.
 Result<absl::TimeZone> zone_named(std::string_view name) {
-  const bool is_offset = name.starts_with('+') || name.starts_with('-');
+  const bool has_minutes = name.find(':') != std::string_view::npos;
+  const bool is_offset = !has_minutes && (name.starts_with('+') || name.starts_with('-'));
   std::string turned(name);
   if (is_offset) turned[0] = name[0] == '+' ? '-' : '+';
   const std::optional<absl::TimeZone> zone = find_time_zone(turned);
@@ -111,12 +135,16 @@ Status truncate_span(Context, Arguments a, Datum& out) {
   return {};
 }
 
+Status check_moment(std::int64_t timestamp_us) {
+  return is_infinite_timestamp(timestamp_us) ? Status() : check_timestamp(timestamp_us);
+}
+
 // timestamptz AT TIME ZONE: that zone's clock.
 Status clock_in_zone(Context, Arguments a, Datum& out) {
   const Result<absl::TimeZone> zone = zone_named(a[0].text);
   if (!zone.ok()) return zone.status();
   out = Datum::of_integer(local_of_utc(a[1].integer, *zone));
-  return {};
+  return check_moment(out.integer);
 }
 
 // timestamp AT TIME ZONE: the moment at which that zone's clock shows it.
@@ -124,7 +152,7 @@ Status moment_in_zone(Context, Arguments a, Datum& out) {
   const Result<absl::TimeZone> zone = zone_named(a[0].text);
   if (!zone.ok()) return zone.status();
   out = Datum::of_integer(utc_of_local(a[1].integer, *zone));
-  return {};
+  return check_moment(out.integer);
 }
 
 Status age_of(std::int64_t left_us, std::int64_t right_us, Datum& out) {
@@ -164,7 +192,9 @@ Status timestamp_of_epoch(Context, Arguments a, Datum& out) {
   const double since_2000_us = std::rint(a[0].real * 1e6 + static_cast<double>(kUnixEpoch_us));
   const bool fits = std::abs(since_2000_us) < 0x1p63;
   if (!fits || !check_timestamp(static_cast<std::int64_t>(since_2000_us)).ok()) {
-    return Status(ErrorCode::datetime_out_of_range, "timestamp out of range");
+    std::array<char, 64> shown;
+    std::snprintf(shown.data(), shown.size(), "timestamp out of range: \"%g\"", a[0].real);
+    return Status(ErrorCode::datetime_out_of_range, shown.data());
   }
   // The whole seconds are exact.
   const double seconds = std::floor(a[0].real);

@@ -117,6 +117,8 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> renew(PreparedStatement& prepared);
   Status bind(const BindRequest& request);
   Portal* find_portal(std::string_view name);
+  // The error where find_portal() gives null. A block that fails ends its portals.
+  Status no_portal(std::string_view name) const;
   // in_failed_transaction: a statement that returns rows is not even described in a failed block.
   Status check_describe(const Plan& plan) const;
   void close_prepared(std::string_view name);

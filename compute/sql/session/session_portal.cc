@@ -35,6 +35,11 @@ Portal* Session::find_portal(std::string_view name) {
   return found == portals_.end() || !found->second.valid ? nullptr : &found->second;
 }
 
+Status Session::no_portal(std::string_view name) const {
+  if (state_ == State::failed) return only_end_of_block();
+  return Status(ErrorCode::undefined_portal, "portal \"" + std::string(name) + "\" does not exist");
+}
+
 void Session::close_portal(std::string_view name) {
   if (name.empty()) {
     unnamed_portal_.reset();

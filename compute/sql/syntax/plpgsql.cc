@@ -197,6 +197,9 @@ std::variant<PlpgsqlTree, SyntaxError> parse_plpgsql(const std::string& statemen
     error.position = 0;  // of the body, not of the statement
     if (error.status.message().ends_with("in a non-SETOF function"))
       error.status = Status(ErrorCode::datatype_mismatch, std::string(error.status.message()));
+    // The parser knows of no types.
+    if (error.status.message().ends_with("must be of type cursor or refcursor"))
+      error.status = unsupported("a variable that is a cursor");
     if (error.status.message().ends_with("is declared CONSTANT"))
       error.status = Status(ErrorCode::error_in_assignment, std::string(error.status.message()));
     result = std::move(error);

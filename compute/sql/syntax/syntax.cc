@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
+#include "compute/sql/syntax/blank_comments.h"
 #include "compute/sql/syntax/syntax_depth.h"
 #include "compute/sql/value/value_format.h"
 
@@ -99,7 +101,14 @@ std::variant<SyntaxTree, SyntaxError> parse_sql(const std::string& sql) {
   }
   if (Status status = check_utf8(sql); !status.ok()) return SyntaxError{std::move(status)};
   if (auto error = check_depth(sql)) return std::move(*error);
-  const PgQueryParseResult parsed = pg_query_parse(sql.c_str());
+  PgQueryParseResult parsed = pg_query_parse(sql.c_str());
+  if (parsed.error != nullptr && sql.find("--") != std::string::npos && sql.find('\'') != std::string::npos) {
+    const std::string blanked = blank_line_comments(sql);
+    auto error = check_depth(blanked);
+    pg_query_free_parse_result(
+        std::exchange(parsed, error ? PgQueryParseResult{} : pg_query_parse(blanked.c_str())));
+    if (error) return std::move(*error);
+  }
   std::variant<SyntaxTree, SyntaxError> result;
   if (parsed.error != nullptr) {
     result = parser_error(*parsed.error);

@@ -5,54 +5,39 @@
 #include <string_view>
 #include <vector>
 
+#include "compute/sql/syntax/scan_tokens.h"
+
 namespace namdb::sql {
 namespace {
 
-// Reads the varints and fields of pg_query.ScanResult, as far as its tokens' codes.
-class ScanReader {
- public:
-  explicit ScanReader(std::string_view bytes) : rest_(bytes) {}
-  bool empty() const { return rest_.empty(); }
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(rest_.front());
-      rest_.remove_prefix(1);
-      value |= std::uint64_t{byte & 0x7fU} << shift;
-      if (byte < 0x80) break;
+// Steps of the scanner over characters of operators that it reads more than once: a tenth of a second.
+constexpr std::size_t kMaxOperator_steps = 20'000'000;
+
+// The scanner reads a run of operators' characters to its end at each sign of it that is a token of its own,
+// or begins a comment. Strings count as well, but there such runs are hardly ever: those of one character are
+// cheap but for '+'.
+bool too_many_steps(std::string_view sql) {
+  constexpr std::string_view kSigns = "+-*/<>=~!@#%^&|`?";
+  std::size_t steps = 0;
+  for (std::size_t begin = sql.find_first_of(kSigns); begin < sql.size();) {
+    const std::size_t end = std::min(sql.find_first_not_of(kSigns, begin), sql.size());
+    std::size_t starts = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::string_view two = sql.substr(i, std::min<std::size_t>(2, end - i));
+      if (two == "--") {
+        ++i;  // a comment to the end of the line
+      } else if (two == "/*") {
+        starts += 2;  // an operator may begin where it ends
+        ++i;
+      } else if (two.front() == '+' || two.front() == '-') {
+        ++starts;
+      }
     }
-    return value;
+    steps += starts * (end - begin);
+    if (steps > kMaxOperator_steps) return true;
+    begin = sql.find_first_of(kSigns, end);
   }
-  std::string_view bytes() {
-    const std::size_t length = std::min<std::size_t>(varint(), rest_.size());
-    const std::string_view taken = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return taken;
-  }
-
- private:
-  std::string_view rest_;
-};
-
-struct Token {
-  std::uint64_t code = 0;  // single characters are their ASCII code
-  std::string_view text;
-};
-
-Token read_token(std::string_view token, std::string_view sql) {
-  ScanReader reader(token);
-  std::uint64_t start = 0;
-  std::uint64_t end = 0;
-  Token result;
-  while (!reader.empty()) {
-    const std::uint64_t tag = reader.varint();
-    const std::uint64_t value = reader.varint();
-    if (tag >> 3 == 1) start = value;
-    if (tag >> 3 == 2) end = value;
-    if (tag >> 3 == 4) result.code = value;
-  }
-  if (start <= end && end <= sql.size()) result.text = sql.substr(start, end - start);
-  return result;
+  return false;
 }
 
 bool is_set_operation(std::string_view word) {
@@ -65,22 +50,13 @@ bool is_set_operation(std::string_view word) {
 // libpg_query's recursion over its tree has no bound. The tree's depth is at most the number of tokens
 // without a comma between them, over all open parentheses; set operations nest across commas as well.
 bool too_deep(std::string_view scan_result, std::string_view sql) {
-  constexpr std::uint64_t kTokensField = 2;
-  ScanReader reader(scan_result);
+  ScanTokens tokens(scan_result, sql);
   std::vector<std::size_t> outer;
   std::size_t outer_sum = 0;
   std::size_t here = 0;
   std::size_t set_operations = 0;
-  while (!reader.empty()) {
-    const std::uint64_t tag = reader.varint();
-    if ((tag & 7) == 0) {
-      reader.varint();
-      continue;
-    }
-    const std::string_view bytes = reader.bytes();
-    if (tag >> 3 != kTokensField) continue;
-    const Token token = read_token(bytes, sql);
-    switch (token.code) {
+  while (const std::optional<ScanToken> token = tokens.next()) {
+    switch (token->code) {
       case '(':
       case '[':
         outer.push_back(here);
@@ -101,7 +77,7 @@ bool too_deep(std::string_view scan_result, std::string_view sql) {
         break;
       default:
         ++here;
-        if (is_set_operation(token.text)) ++set_operations;
+        if (is_set_operation(token->text)) ++set_operations;
         break;
     }
     if (outer_sum + here + set_operations > kMaxExpression_tokens) return true;
@@ -116,15 +92,20 @@ SyntaxError parser_error(const PgQueryError& error) {
   const bool exhausted = message.find("memory exhausted") != std::string::npos;
   const bool reserved = message.ends_with("cannot be used as a role name here") ||
                         (message.starts_with("role name ") && message.ends_with(" is reserved"));
-  return {Status(exhausted  ? ErrorCode::statement_too_complex
-                 : reserved ? ErrorCode::reserved_name
-                            : ErrorCode::syntax_error,
+  return {Status(exhausted                             ? ErrorCode::statement_too_complex
+                 : reserved                            ? ErrorCode::reserved_name
+                 : message == "invalid Unicode escape" ? ErrorCode::invalid_escape_sequence
+                                                       : ErrorCode::syntax_error,
                  message),
           error.cursorpos > 0 ? static_cast<std::uint32_t>(error.cursorpos) : 0};
 }
 
 std::optional<SyntaxError> check_depth(const std::string& sql) {
   if (sql.size() <= kMaxExpression_tokens) return std::nullopt;  // a token takes a byte
+  if (too_many_steps(sql)) {
+    return SyntaxError{Status(ErrorCode::statement_too_complex, "statement is too complex",
+                              "a long row of signs is neither an operator nor a comment")};
+  }
   const PgQueryScanResult scan = pg_query_scan(sql.c_str());
   std::optional<SyntaxError> error;
   if (scan.error != nullptr) {

@@ -57,6 +57,36 @@ TEST_CASE("long flat statements are parsed", "[syntax]") {
   CHECK(code_of("SELECT '" + std::string(kMaxStatement_bytes, 'x') + "'") == ErrorCode::limit_exceeded);
 }
 
+TEST_CASE("the text without comments in its strings is bounded, too", "[syntax]") {
+  // The second string goes on in the next line, with its escapes.
+  const std::string comment = "SELECT 'a' -- c\n'b', E'x'\n'y\\' --z'\n, '\n";
+  CHECK(code_of(repeated(comment, "||1+1", 100'000, " --'")) == ErrorCode::rolled_back);
+  // Only without the comment the signs are outside of strings.
+  const std::string hidden = "SELECT E'x' -- c\n'y\\' , '";
+  CHECK(code_of(repeated(hidden, "||1", 100, "--'")) == ErrorCode::rolled_back);
+  CHECK(code_of(repeated(hidden, "||1", 100'000, "--'")) == ErrorCode::statement_too_complex);
+}
+
+TEST_CASE("rows of signs that are slow to scan are refused", "[syntax]") {
+  for (const std::string_view signs : {"+", "-+", "*+", "/*", "/**/", "/*+*/", "-+--"}) {
+    CAPTURE(signs);
+    CHECK(code_of(repeated("SELECT ", signs, 200'000, "1")) == ErrorCode::statement_too_complex);
+    CHECK(code_of(repeated("SELECT /* ", signs, 200'000, "*/ 1")) == ErrorCode::statement_too_complex);
+  }
+  CHECK(code_of(repeated(repeated("SELECT ", "+", 1'000), "-", 200'000, "\n1")) ==
+        ErrorCode::statement_too_complex);
+  // These are not slow.
+  for (const std::string_view sign : {"-", "*", "=", "/", "+ ", "-+-+- "}) {
+    CAPTURE(sign);
+    CHECK(code_of(repeated("SELECT /* ", sign, 100'000, " */ 1")) == ErrorCode::rolled_back);
+    CHECK(code_of(repeated("SELECT '", sign, 100'000, "'")) == ErrorCode::rolled_back);
+    CHECK(code_of(repeated("SELECT --", sign, 100'000, "\n1")) == ErrorCode::rolled_back);
+  }
+  CHECK(code_of(repeated(repeated("SELECT ", "/* ", 100'000), " */", 100'000, " 1")) ==
+        ErrorCode::rolled_back);
+  CHECK(code_of(repeated("SELECT 1", ",1", 1'500, "/*+ a */ -- ----------\n")) == ErrorCode::rolled_back);
+}
+
 TEST_CASE("text of any content is parsed or refused", "[syntax]") {
   Random random(99);
   const std::vector<std::string> words = {"SELECT",      "FROM",

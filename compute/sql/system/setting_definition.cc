@@ -16,6 +16,7 @@ constexpr std::string_view kMessageLevels =
     " debug5 debug4 debug3 debug2 debug1 debug log notice warning error ";
 constexpr std::string_view kDateStyleWords = " iso mdy dmy ymd us noneuropean noneuro european euro default ";
 constexpr std::string_view kIntervalStyles = " postgres postgres_verbose sql_standard iso_8601 ";
+constexpr std::string_view kByteForms = " hex escape ";
 constexpr std::string_view kDurabilities = " memory flushed ";
 constexpr std::string_view kCommitModes = " on off local remote_write remote_apply true false yes no 1 0 ";
 
@@ -73,7 +74,8 @@ constexpr std::array kDefinitions = {
     SettingDefinition{"transaction_read_only", "off", SettingKind::boolean},
     SettingDefinition{"transaction_timeout", "0", SettingKind::duration, SettingReport::never,
                       "Sessions with a longer transaction are ended."},
-    SettingDefinition{"bytea_output", "hex", SettingKind::text},
+    SettingDefinition{"bytea_output", "hex", SettingKind::choice, SettingReport::never,
+                      "The one form is hex.", kByteForms},
     SettingDefinition{"check_function_bodies", "on", SettingKind::boolean},
     SettingDefinition{"default_table_access_method", "heap", SettingKind::text},
     SettingDefinition{"default_tablespace", "", SettingKind::text},
@@ -107,6 +109,28 @@ Status invalid_value(const SettingDefinition& definition, std::string_view value
       ErrorCode::invalid_parameter_value,
       "invalid value for parameter \"" + std::string(definition.name) + "\": \"" + std::string(value) + "\"",
       std::move(hint));
+}
+
+// Whether names mean those of public: an empty path, and one of the catalog alone, are programs' that name
+// the schema each time.
+bool finds_public(std::string_view path) {
+  bool found = true;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find(','), path.size());
+    std::string schema;
+    bool quoted = false;
+    for (const char c : path.substr(0, end)) {
+      quoted = quoted || c == '"';
+      if (c != ' ' && c != '"' && c != '\'') schema += c;
+    }
+    if (!quoted) schema = in_lower_case(schema);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (schema == "public") return true;
+    if (!schema.empty() && schema != "$user" && schema != "pg_catalog" && schema != "information_schema" &&
+        schema != "pg_temp")
+      found = false;
+  }
+  return found;
 }
 
 std::optional<bool> parse_switch(std::string_view value) {
@@ -151,7 +175,11 @@ Status normalize(const SettingDefinition& definition, std::string_view value, st
   out = value;
   switch (definition.kind) {
     case SettingKind::text:
-      if (in_lower_case(definition.name) == "application_name" && out.size() > 63) out.resize(63);
+      if (definition.name == "application_name" && out.size() > 63) out.resize(63);
+      if (definition.name == "search_path" && !finds_public(value)) {
+        return Status(ErrorCode::feature_not_supported,
+                      "search_path \"" + std::string(value) + "\", without public, is not supported");
+      }
       return {};
     case SettingKind::fixed:
       return Status(ErrorCode::cannot_change_setting,
@@ -191,6 +219,8 @@ Status normalize(const SettingDefinition& definition, std::string_view value, st
       out = in_lower_case(value);
       if (out.empty() || definition.choices.find(" " + out + " ") == std::string_view::npos)
         return invalid_value(definition, value);
+      if (definition.name == "bytea_output" && out != "hex")
+        return Status(ErrorCode::feature_not_supported, "bytea_output other than hex is not supported");
       if (definition.name == "IntervalStyle" && out != "postgres")
         return Status(ErrorCode::feature_not_supported, "IntervalStyle other than postgres is not supported");
       if (definition.choices.find(" on ") != std::string_view::npos) {

@@ -33,6 +33,8 @@ class FakeEngine : public txn::Engine {
   std::size_t backoffs() const { return backoffs_; }
   // The most open transactions, of all sessions, at any back-off.
   std::size_t most_open_at_backoff() const { return most_open_at_backoff_; }
+  // Differs from what it was if anything was written since then: rows, tables, routines or roles.
+  std::uint64_t changes() const { return clock_ + catalog_version_ + next_table_ + roles_->version(); }
   // Removes the table's indexes, in place, as a worker's catalog cache changes its tables.
   void clear_indexes(std::string_view table);
   // No commit comes any more of transactions that are open now.

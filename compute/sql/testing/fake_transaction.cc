@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compute/api/column_scan.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/sql/testing/fake_engine.h"
 
@@ -247,10 +248,15 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
   fabric::OperationCounters counters_;
 };
 
-class FakeScan : public txn::TableScan {
+class FakeScan : public txn::TableScan, public txn::ColumnScan {
  public:
   FakeScan(FakeTransaction& transaction, TableRef table)
       : transaction_(transaction), table_(std::move(table)) {}
+
+  void want_only(std::span<const std::uint32_t> columns) override {
+    unwanted_.assign(table_->schema.columns().size(), true);
+    for (const std::uint32_t column : columns) unwanted_[column] = false;
+  }
 
   // Three rows at a time, so that tests see several batches.
   Task<Status> next(std::vector<layout::Row>& rows) override {
@@ -261,12 +267,25 @@ class FakeScan : public txn::TableScan {
     if (!started_) collect();
     ++transaction_.counters_.reads;
     ++transaction_.counters_.round_trips;
-    while (position_ < found_.size() && rows.size() < 3)
-      rows.emplace_back(table_->schema, found_[position_++]);
+    for (; position_ < found_.size() && rows.size() < 3; ++position_) {
+      spoil(found_[position_]);
+      rows.emplace_back(table_->schema, found_[position_]);
+    }
     co_return Status();
   }
 
  private:
+  // Other bytes in columns that nobody should read.
+  void spoil(std::vector<std::byte>& row) const {
+    const layout::Schema& schema = table_->schema;
+    for (std::uint32_t column = 0; column < unwanted_.size(); ++column) {
+      if (!unwanted_[column]) continue;
+      row[column / 8] ^= static_cast<std::byte>(1U << (column % 8));
+      std::fill_n(row.begin() + schema.field_offset(column), schema.columns()[column].field_bytes(),
+                  std::byte{0x2a});
+    }
+  }
+
   void collect() {
     started_ = true;
     FakeEngine& engine = transaction_.engine_;
@@ -289,6 +308,7 @@ class FakeScan : public txn::TableScan {
   FakeTransaction& transaction_;
   TableRef table_;
   bool started_ = false;
+  std::vector<bool> unwanted_;  // columns
   std::vector<std::vector<std::byte>> found_;
   std::size_t position_ = 0;
 };

@@ -130,6 +130,10 @@ Status to_string_type(std::string_view text, TypeId from, const Type& to, bool e
   return to.id == TypeId::json && from != TypeId::json ? check_json(text) : Status();
 }
 
+Status check_moment(std::int64_t timestamp_us) {
+  return is_infinite_timestamp(timestamp_us) ? Status() : check_timestamp(timestamp_us);
+}
+
 // Dates and timestamps among themselves.
 Status to_time(std::int64_t value, TypeId from, TypeId to, const absl::TimeZone& zone, Datum& out) {
   if (from == to) {
@@ -142,7 +146,12 @@ Status to_time(std::int64_t value, TypeId from, TypeId to, const absl::TimeZone&
     if (!midnight_us.ok()) return midnight_us.status();
     clock_us = *midnight_us;
   }
-  if (to == TypeId::timestamptz) clock_us = utc_of_local(clock_us, zone);
+  if (to == TypeId::timestamptz) {
+    clock_us = utc_of_local(clock_us, zone);
+    if (Status status = check_moment(clock_us); !status.ok()) return status;
+  } else if (from == TypeId::timestamptz) {
+    if (Status status = check_moment(clock_us); !status.ok()) return status;
+  }
   if (to == TypeId::date) clock_us = date_of_timestamp(clock_us);
   out = Datum::of_integer(clock_us);
   return {};
@@ -164,7 +173,11 @@ bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
     if (to == TypeClass::string) return coercion != Coercion::implicit;
     return coercion == Coercion::explicit_cast && (is_number(to) || to == TypeClass::boolean);
   }
-  if (from_id == TypeId::json && to_id == TypeId::jsonb) return coercion != Coercion::implicit;
+  if (from_id == TypeId::json) {
+    const bool is_known = to_id == TypeId::jsonb || to == TypeClass::string;
+    return is_known && coercion != Coercion::implicit;
+  }
+  if (to_id == TypeId::json) return from == TypeClass::string && coercion == Coercion::explicit_cast;
   if (from == TypeClass::array && to == TypeClass::array)
     return can_cast(element_type(from_id), element_type(to_id), coercion);
   if (to == TypeClass::oid) {

@@ -154,7 +154,16 @@ Result<Decimal> square_root(const Decimal& number) {
   if (number.value < 0)
     return Status(ErrorCode::invalid_power, "cannot take square root of a negative number");
   const int weight = groups_of(number).weight * kGroup_digits / 2 + 1;
-  return from_real(sqrtf128(to_real(number)), scale_for(weight, {number.scale}));
+  Result<Decimal> root = from_real(sqrtf128(to_real(number)), scale_for(weight, {number.scale}));
+  constexpr Int128 kShort = 1'000'000'000'000'000'000;  // its square is exact
+  if (!root.ok() || root->value >= kShort) return root;
+  // Near the middle between two values the binary root may be on the wrong side.
+  Digits square = 4 * size_of(number);
+  for (unsigned i = number.scale; i < 2 * root->scale; ++i) square *= 10;
+  const auto twice = [&root](int more) { return static_cast<Digits>(2 * root->value + more); };
+  while (root->value > 0 && twice(-1) * twice(-1) > square) --root->value;
+  while (twice(1) * twice(1) < square) ++root->value;
+  return root;
 }
 
 Result<Decimal> exponential(const Decimal& number) {

@@ -44,6 +44,11 @@ std::size_t word_bytes(std::string_view text) {
   return at;
 }
 
+// Shorter ones are passed over as fast as they are looked up.
+constexpr std::size_t kLong_bytes = 64;
+// And so is all of a text.
+constexpr std::size_t kShortText_bytes = 256;
+
 int hex_value(char c) {
   return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
@@ -95,6 +100,50 @@ JsonValue json_value(std::string_view text) {
   }
 }
 
+JsonDocument::JsonDocument(std::string_view text) : text_(text) {
+  if (text.size() < kShortText_bytes) return;
+  std::vector<std::size_t> open;  // places in `long_ones_`
+  bool empty = true;              // nothing has come since the innermost began
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '[' || c == '{') {
+      if (!open.empty() && empty) long_ones_[open.back()].items = 1;
+      empty = true;
+      open.push_back(long_ones_.size());
+      long_ones_.push_back({at, 0, 0});
+    } else if ((c == ']' || c == '}') && !open.empty()) {
+      Container& container = long_ones_[open.back()];
+      container.length_bytes = at + 1 - container.begin;
+      // All within it are short, too, and gone.
+      if (container.length_bytes < kLong_bytes) long_ones_.pop_back();
+      open.pop_back();
+      empty = false;
+    } else if (!is_blank(c) && !open.empty()) {
+      Container& container = long_ones_[open.back()];
+      if (empty) container.items = 1;
+      if (c == ',') ++container.items;
+      empty = false;
+    }
+    at += c == '"' ? string_bytes(text.substr(at)) : 1;
+  }
+}
+
+JsonValue JsonDocument::value() const {
+  const std::string_view text = without_blanks(text_);
+  JsonValue value = long_ones_.empty() || long_ones_.front().begin != text_.size() - text.size()
+                        ? json_value(text)
+                        : JsonValue{text.front() == '{' ? JsonKind::object : JsonKind::array,
+                                    text.substr(0, long_ones_.front().length_bytes)};
+  value.document = this;
+  return value;
+}
+
+const JsonDocument::Container* JsonDocument::find(const char* begin) const {
+  const auto place = static_cast<std::size_t>(begin - text_.data());
+  const auto found = std::ranges::lower_bound(long_ones_, place, {}, &Container::begin);
+  return found == long_ones_.end() || found->begin != place ? nullptr : &*found;
+}
+
 void JsonItems::skip() {
   while (!rest_.empty() && (is_blank(rest_.front()) || rest_.front() == ',' || rest_.front() == ':'))
     rest_.remove_prefix(1);
@@ -109,12 +158,25 @@ bool JsonItems::next(JsonItem& item) {
     rest_.remove_prefix(item.key.size());
     skip();
   }
-  item.value = json_value(rest_);
+  const bool opens = rest_.starts_with('[') || rest_.starts_with('{');
+  const JsonDocument::Container* known =
+      opens && document_ != nullptr ? document_->find(rest_.data()) : nullptr;
+  if (known == nullptr) {
+    item.value = json_value(rest_);
+  } else {
+    item.value.kind = rest_.front() == '{' ? JsonKind::object : JsonKind::array;
+    item.value.text = rest_.substr(0, known->length_bytes);
+  }
+  item.value.document = document_;
   rest_.remove_prefix(item.value.text.size());
   return true;
 }
 
 std::size_t json_size(const JsonValue& container) {
+  if (container.document != nullptr) {
+    const JsonDocument::Container* known = container.document->find(container.text.data());
+    if (known != nullptr) return known->items;
+  }
   JsonItems items(container);
   std::size_t size = 0;
   for (JsonItem item; items.next(item);) ++size;

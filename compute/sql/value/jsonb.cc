@@ -336,7 +336,9 @@ int compare_json_numbers(std::string_view left, std::string_view right) {
 }
 
 int compare_jsonb(std::string_view left, std::string_view right) {
-  return compare_values_of(json_value(left), json_value(right), true);
+  const JsonDocument left_document(left);
+  const JsonDocument right_document(right);
+  return compare_values_of(left_document.value(), right_document.value(), true);
 }
 
 // Numbers lose the zeros at their ends.

@@ -107,6 +107,72 @@ TEST_CASE("parts of a JSON text are found in place, whatever its blanks", "[json
   CHECK(text == "€😀\n\\");
 }
 
+namespace {
+
+// All values within it, the same with a document as without one.
+std::size_t count_values(const JsonValue& with, const JsonValue& without) {
+  REQUIRE(with.kind == without.kind);
+  REQUIRE(with.text == without.text);
+  if (!with.is_container()) return 1;
+  REQUIRE(json_size(with) == json_size(without));
+  std::size_t count = 1;
+  JsonItems own(with);
+  JsonItems plain(without);
+  JsonItem a;
+  JsonItem b;
+  while (own.next(a)) {
+    REQUIRE(plain.next(b));
+    REQUIRE(a.key == b.key);
+    count += count_values(a.value, b.value);
+  }
+  REQUIRE_FALSE(plain.next(b));
+  return count;
+}
+
+std::string random_document(Random& random, std::size_t depth) {
+  const std::string blank(random.below(2), ' ');
+  const std::uint64_t kind = random.below(depth == 0 ? 3 : 6);
+  if (kind == 0) return blank + std::to_string(random.below(1000));
+  if (kind == 1) return "\"" + std::string(random.below(30), 'x') + "]}\\\"\"" + blank;
+  if (kind == 2) return "null";
+  std::string text = kind == 3 ? "{" : "[";
+  const std::uint64_t items = random.below(8);
+  for (std::uint64_t i = 0; i < items; ++i) {
+    if (i > 0) text += "," + blank;
+    if (kind == 3) text += "\"k" + std::to_string(i) + ",\" :";
+    text += random_document(random, depth - 1);
+  }
+  return text + blank + (kind == 3 ? "}" : "]");
+}
+
+}  // namespace
+
+TEST_CASE("a document knows its long arrays and objects", "[jsonb]") {
+  Random random(3);
+  std::size_t values = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = random_document(random, 7);
+    const JsonDocument document(text);
+    values += count_values(document.value(), json_value(text));
+  }
+  CHECK(values > 10'000);
+  CHECK(JsonDocument("").value().kind == JsonKind::null);
+}
+
+// Thousands of millions of steps, if each level read all of the inner ones.
+TEST_CASE("values that are deep and long are compared in as many steps as they have bytes", "[jsonb]") {
+  const std::string inner = "\"" + std::string(kMaxJson_bytes - 16 * kMaxJsonDepth, 'x') + "\"";
+  std::string deep = inner;
+  for (std::size_t i = 0; i < kMaxJsonDepth; ++i)
+    deep = i % 2 == 0 ? "[" + deep + "]" : "{\"a\": " + deep + "}";
+  std::string greater = deep;
+  greater[greater.find('x')] = 'y';
+  for (int i = 0; i < 20; ++i) {
+    CHECK(compare_jsonb(deep, deep) == 0);
+    CHECK(compare_jsonb(deep, greater) == -1);
+  }
+}
+
 TEST_CASE("jsonb is a version and a text in its binary form", "[jsonb]") {
   Arena arena;
   Datum out;

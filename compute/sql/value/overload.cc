@@ -10,10 +10,11 @@ namespace {
 
 using Parameters = std::span<const TypeId>;
 
-// PostgreSQL's type categories: all numbers are one.
+// PostgreSQL's type categories: all numbers are one; json and jsonb are, too.
 enum class Category : std::uint8_t { unknown, boolean, number, string, time, interval, bytes, jsonb, array };
 
 Category category_of(TypeId id) {
+  if (id == TypeId::json) return Category::jsonb;
   switch (Type{id}.type_class()) {
     case TypeClass::unknown:
       return Category::unknown;

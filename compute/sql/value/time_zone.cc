@@ -85,7 +85,8 @@ std::optional<absl::TimeZone> find_time_zone(std::string_view name) {
     const bool west = name.front() == '-';
     const std::optional<std::int64_t> offset_s = clock_seconds(west ? name.substr(1) : digits);
     if (!offset_s || *offset_s > kMostOffset_s) return std::nullopt;
-    return absl::FixedTimeZone(static_cast<int>(west ? -*offset_s : *offset_s));
+    // With minutes it is POSIX's, and counts west of UTC; without them it counts east.
+    return absl::FixedTimeZone(static_cast<int>(west ? *offset_s : -*offset_s));
   }
   const std::string lower = in_lower_case(name);
   if (lower == "utc" || lower == "gmt" || lower == "z" || lower == "zulu" || lower == "default")
@@ -108,6 +109,7 @@ std::string zone_name(const absl::TimeZone& zone, std::string_view name) {
   }
   if (zone.name().find('/') != std::string::npos && !zone.name().starts_with("Fixed/")) return zone.name();
   if (is_letter(name.front())) return zone.name();
+  if (name.front() != '<' && name.find(':') != std::string_view::npos) return std::string(name);
   const std::int64_t offset_s = zone.At(absl::UnixEpoch()).offset;
   std::string shown = "<";
   append_zone_offset(shown, offset_s);
@@ -135,7 +137,9 @@ std::int64_t utc_of_local(std::int64_t local_us, const absl::TimeZone& zone) {
                                 second % 60);
   const absl::TimeZone::TimeInfo info = zone.At(civil);
   const absl::Time moment = info.kind == absl::TimeZone::TimeInfo::REPEATED ? info.post : info.pre;
-  return absl::ToUnixSeconds(moment) * kSecond_us + kUnixEpoch_us + parts.time_us % kSecond_us;
+  // The last timestamps count too many microseconds since 1970.
+  const std::int64_t second_since_2000 = absl::ToUnixSeconds(moment) + kUnixEpoch_us / kSecond_us;
+  return second_since_2000 * kSecond_us + parts.time_us % kSecond_us;
 }
 
 std::string zone_abbreviation(std::int64_t utc_us, const absl::TimeZone& zone) {

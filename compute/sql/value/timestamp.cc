@@ -196,6 +196,11 @@ Cursor trimmed(std::string_view text) {
   return Cursor{without_spaces_around(text)};
 }
 
+// A moment for timestamptz, and for the others the day that it is in UTC.
+bool is_epoch(std::string_view text) {
+  return in_lower_case(text.substr(0, 6)) == "epoch";
+}
+
 // The moments that have names; the result is of the session's zone.
 std::optional<std::int64_t> named_moment(std::string_view text, const TimeContext& context) {
   const std::string word = in_lower_case(text.substr(0, 16));
@@ -318,6 +323,7 @@ Result<std::int64_t> clock_of(const Fields& fields, std::string_view text) {
 
 Result<std::int64_t> parse_timestamp(std::string_view text, const TimeContext& context) {
   const Cursor cursor = trimmed(text);
+  if (is_epoch(cursor.rest)) return kUnixEpoch_us;
   if (const auto named = named_moment(cursor.rest, context)) return *named;
   Fields fields;
   const Parsed parsed = parse_fields(cursor, fields);
@@ -343,6 +349,7 @@ Result<std::int64_t> parse_timestamp_with_zone(std::string_view text, const Time
 
 Result<std::int64_t> parse_date(std::string_view text, const TimeContext& context) {
   const Cursor cursor = trimmed(text);
+  if (is_epoch(cursor.rest)) return date_of_timestamp(kUnixEpoch_us);
   if (const auto named = named_moment(cursor.rest, context)) return date_of_timestamp(*named);
   Fields fields;
   const Parsed parsed = parse_fields(cursor, fields);

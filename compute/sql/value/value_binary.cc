@@ -143,6 +143,9 @@ void append_binary(std::string& out, const Type& type, const Datum& value) {
       out += kJsonbVersion;
       out += value.text;
       break;
+    case TypeId::char1:  // an empty one is a zero byte
+      out += value.text.empty() ? '\0' : value.text.front();
+      break;
     default:
       if (type.is_array()) {
         append_array_binary(out, type.id, value);
@@ -223,6 +226,7 @@ Status parse_binary(std::string_view bytes, TypeId type, Arena& arena, Datum& ou
       return {};
     case TypeId::char1:
       if (bytes.size() != 1) return wrong_size(bytes, 1);
+      if (bytes.front() == '\0') return {};
       break;
     default:
       if (Type{type}.is_array()) return parse_array_binary(bytes, type, arena, out);

@@ -25,7 +25,7 @@ Status invalid_bytea() {
 Status parse_hex(std::string_view text, std::string& bytes) {
   int high = -1;
   for (const char c : text) {
-    if (is_space(c)) continue;
+    if (high < 0 && is_space(c)) continue;
     const int digit = hex_digit(c);
     if (digit < 0)
       return Status(ErrorCode::invalid_parameter_value,

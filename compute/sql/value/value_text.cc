@@ -322,7 +322,9 @@ Status check_utf8(std::string_view text) {
     if (!valid) {
       std::string message = "invalid byte sequence for encoding \"UTF8\":";
       std::array<char, 8> hex;
-      const std::size_t shown = c < 0x80 ? 1 : std::min(length, text.size() - at);
+      // As many as the first one announces.
+      const bool announces = c >= 0xc0 && c < 0xf8;
+      const std::size_t shown = announces ? std::min(length, text.size() - at) : 1;
       for (std::size_t i = 0; i < shown; ++i) {
         std::snprintf(hex.data(), hex.size(), " 0x%02x", bytes[at + i]);
         message += hex.data();

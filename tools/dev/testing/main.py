@@ -5,6 +5,7 @@ The last line is `N passed, M failed, K skipped`; the exit status is 0 only if n
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -125,6 +126,21 @@ def run_tidy(step, jobs):
     return Outcome(step.name, int(passed), int(failed), note="source files")
 
 
+def run_fuzz(step, jobs):
+    build.say("fuzz: libFuzzer on each target")
+    if not build.configure(step.preset) or not build.targets(step.preset, jobs, [step.target]):
+        return Outcome(step.name, failed=1, note="does not build")
+    last = ""
+    with subprocess.Popen([ROOT / "tools/fuzz/run.py", "--build", ROOT / "build" / step.preset], stdout=subprocess.PIPE, text=True,
+                          errors="replace") as fuzz:
+        for last in fuzz.stdout:
+            print(last, end="", flush=True)
+    counts = re.fullmatch(r"(\d+) passed, (\d+) failed", last.strip())
+    if counts is None:
+        return Outcome(step.name, failed=1, note="the fuzz targets did not end")
+    return Outcome(step.name, int(counts.group(1)), int(counts.group(2)), note="fuzz targets")
+
+
 def run_huge_pages(step, jobs):
     """The daemons never change how many huge pages there are; a test run on a machine without any does, and puts it
     back."""
@@ -148,7 +164,7 @@ def run_huge_pages(step, jobs):
 
 def run_step(step, jobs):
     started_s = time.monotonic()
-    special = {"tidy": run_tidy, "huge-pages": run_huge_pages}
+    special = {"tidy": run_tidy, "fuzz": run_fuzz, "huge-pages": run_huge_pages}
     outcome = special.get(step.name, run_tests)(step, jobs)
     outcome.seconds = time.monotonic() - started_s
     if outcome.failed == 0:

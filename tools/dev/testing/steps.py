@@ -37,6 +37,8 @@ STEPS = (
          "clang 19, no optimisation: all tests that need no second process"),
     Step("tidy", "debug", "namdb_generated", (), 60,
          "clang-tidy over every source file"),
+    Step("fuzz", "fuzz", "namdb_fuzzer", (), 16,
+         "clang 19, libFuzzer with the sanitizers of asan: each target of tools/fuzz for a minute"),
     Step("long", "release", "all", ("-L", "long"), 120,
          "release again, tests labelled `long`: many more simulator seeds"),
     Step("huge-pages", "release", "all", ("-R", "e2e_huge_pages"), 1,

@@ -97,6 +97,11 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
   command.add_option("--cluster-key", flags.host.cluster_key_file, "File with the cluster's key, for tcp")
       ->group(group);
   command
+      .add_option("--fabric-encryption", flags.host.fabric_encryption,
+                  "auto, off or required, as the memory servers' flag")
+      ->check(CLI::IsMember({"auto", "off", "required"}))
+      ->group(group);
+  command
       .add_option("--snapshots", flags.host.snapshots, "own, shared or prefetched, as nam-computed's flag")
       ->check(CLI::IsMember({"own", "shared", "prefetched"}))
       ->group(group);

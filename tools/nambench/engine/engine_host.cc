@@ -112,6 +112,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   if (!reactor.ok()) return reactor.status();
   parts->reactor = std::move(reactor).value();
   fabric::tcp::TcpOptions tcp;
+  tcp.encryption = fabric::tcp::encryption_of(options.fabric_encryption);
   if (!options.cluster_key_file.empty()) {
     Result<fabric::ClusterKey> key = fabric::read_cluster_key(options.cluster_key_file);
     if (!key.ok()) return key.status();
@@ -129,6 +130,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   worker.snapshot_mode = support::snapshot_mode(transport.value()->name);
   worker.snapshot_sharing = txn::snapshot_sharing_of(options.snapshots);
   worker.index_reads = txn::index_reads_of(options.index_reads, transport.value()->name);
+  worker.scan_reads = txn::scan_reads_of("auto");
   worker.optimisations = txn::Optimisations::without(options.without).value_or(txn::Optimisations());
   worker.slot.slots = options.slots_per_worker;
   worker.commit_writes = options.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;

@@ -24,6 +24,7 @@ struct EngineHostOptions {
   std::string index_reads = "auto";  // as nam-computed's flag
   std::string without;               // as nam-computed's flag
   std::string cluster_key_file;      // tcp only; may be empty
+  std::string fabric_encryption;     // off, required, or as nam-memoryd's default
   bool stage_times = false;          // count where the time of transactions goes
 };
 

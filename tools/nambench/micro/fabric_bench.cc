@@ -122,12 +122,14 @@ fabric::verbs::VerbsOptions verbs_options(std::uint32_t channels) {
 class Bench {
  public:
   static Result<std::unique_ptr<Bench>> open(const std::string& transport, const FabricBenchOptions& options,
-                                             std::uint32_t channels = 1) {
+                                             std::uint32_t channels = 1,
+                                             const fabric::tcp::TcpOptions& tcp = {}) {
     auto bench = std::make_unique<Bench>();
     const fabric::verbs::VerbsOptions verbs = verbs_options(channels);
     auto server = support::ServerThread::start({.transport = transport,
                                                 .region_bytes = options.region_bytes,
                                                 .memory_server = std::nullopt,
+                                                .tcp = tcp,
                                                 .verbs_host = options.verbs_host,
                                                 .verbs = verbs});
     if (!server.ok()) return server.status();
@@ -136,7 +138,7 @@ class Bench {
     auto reactor = reactor::Reactor::create();
     if (!reactor.ok()) return reactor.status();
     bench->reactor_ = std::move(reactor).value();
-    const fabric::TransportRegistry registry = support::transports(*bench->reactor_, {}, verbs);
+    const fabric::TransportRegistry registry = support::transports(*bench->reactor_, tcp, verbs);
     bench->client_ = registry.find(transport).value()->make_client();
     while (bench->channels_.size() != channels) {
       Status status;
@@ -191,33 +193,43 @@ Result<FabricReport> bench_shm(const FabricBenchOptions& options) {
 }
 
 Result<FabricReport> bench_tcp(const FabricBenchOptions& options, Progress& progress) {
-  auto bench = Bench::open("tcp", options);
-  if (!bench.ok()) return bench.status();
+  fabric::tcp::TcpOptions plain;
+  fabric::tcp::TcpOptions encrypted;
+  encrypted.key.emplace().bytes.fill(7);
+  encrypted.encryption = fabric::tcp::Encryption::required;
+  std::vector<std::unique_ptr<Bench>> benches;
+  for (const fabric::tcp::TcpOptions& tcp : {plain, encrypted}) {
+    auto bench = Bench::open("tcp", options, 1, tcp);
+    if (!bench.ok()) return bench.status();
+    benches.push_back(std::move(bench).value());
+  }
   const std::vector<std::uint64_t> offsets =
       random_offsets(options.tcp_operations, options.region_bytes, options.seed);
-  FabricReport report{"tcp", {"io_uring echo, 64 under way"}, {{"READs, 64 under way"}}};
+  FabricReport report{
+      "tcp", {"io_uring echo, 64 under way"}, {{"READs, 64 under way"}, {"encrypted, 64 under way"}}};
   std::vector<double> echo_rates;
-  std::vector<double> read_rates;
-  report.hash = sum_of_words(bench.value()->region(), offsets);
+  std::vector<std::vector<double>> read_rates(benches.size());
+  report.hash = sum_of_words(benches.front()->region(), offsets);
   EchoOptions echo;
   echo.outstanding = kOutstanding;
   echo.messages = options.tcp_operations;
   for (std::uint32_t round = 0; round <= options.repetitions; ++round) {
     const Result<std::uint64_t> echo_ns = run_echo(echo);
     if (!echo_ns.ok()) return echo_ns.status();
-    Reading reading;
-    const std::uint64_t duration_ns = bench.value()->time(
-        read_side_by_side(bench.value()->reactor(), bench.value()->channels(), offsets, reading));
-    if (!reading.status.ok()) return reading.status;
-    if (reading.hash != report.hash) return wrong_bytes();
-    if (round > 0) {
-      echo_rates.push_back(rate(echo.messages, echo_ns.value()));
-      read_rates.push_back(rate(offsets.size(), duration_ns));
+    if (round > 0) echo_rates.push_back(rate(echo.messages, echo_ns.value()));
+    for (std::size_t i = 0; i < benches.size(); ++i) {
+      Bench& bench = *benches[i];
+      Reading reading;
+      const std::uint64_t duration_ns =
+          bench.time(read_side_by_side(bench.reactor(), bench.channels(), offsets, reading));
+      if (!reading.status.ok()) return reading.status;
+      if (reading.hash != report.hash) return wrong_bytes();
+      if (round > 0) read_rates[i].push_back(rate(offsets.size(), duration_ns));
     }
     show(progress, "tcp: " + std::to_string(round) + " of " + std::to_string(options.repetitions));
   }
   report.baseline.median = median(std::move(echo_rates));
-  report.rates[0].median = median(std::move(read_rates));
+  for (std::size_t i = 0; i < benches.size(); ++i) report.rates[i].median = median(std::move(read_rates[i]));
   return report;
 }
 

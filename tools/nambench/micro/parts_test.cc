@@ -276,9 +276,9 @@ TEST_CASE("every oracle gives timestamps, and each costs what the protocol says"
         CHECK(report.round_trips == 3);
         if (report.transport == "shm") CHECK(report.bytes == 2 * 2 * (2 + 8) * 8 + 8);
       } else if (alone && report.oracle.find("fetcher") == std::string::npos) {
-        // Two READs or a call, and the WRITE that publishes. The vector: two words, and that of the slot.
-        CHECK(report.operations == (report.transport == "shm" ? 3 : 2));
-        CHECK(report.round_trips == (report.transport == "shm" ? 3 : 2));
+        // Two READs in one batch, and the WRITE that publishes. The vector: two words, and that of the slot.
+        CHECK(report.operations == 3);
+        CHECK(report.round_trips == 2);
         if (report.transport == "shm") CHECK(report.bytes == 2 * (2 + 8) * 8 + 8);
       }
     }

@@ -86,6 +86,11 @@ def cpu_seconds(pid):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def thread_seconds(pid):
+    """Of the threads that the process has now, to the nanosecond."""
+    return sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+
+
 def read_bytes(pid):
     """From disks, by the process and by those of its children that have ended."""
     for line in Path(f"/proc/{pid}/io").read_text().splitlines():
@@ -225,7 +230,8 @@ class Namdb:
                             f"--memory-flag=--protocol={options.protocol}",
                             f"--compute-flag=--workers={options.workers}",
                             *(("--region-bytes", options.region_bytes) if options.region_bytes else ()),
-                            *(f"--memory-flag={flag}" for flag in options.memory_flag or ())]
+                            *(f"--memory-flag={flag}" for flag in options.memory_flag or ()),
+                            *getattr(options, "up_flags", ())]
             self.start()
 
     def start(self):

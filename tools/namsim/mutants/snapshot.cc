@@ -73,6 +73,16 @@ class TwoReadsAtOnce final : public Mutant {
   std::map<std::size_t, Pair> pairs_;
 };
 
+// The READs behind the vector's first one do not wait for it.
+class Unfenced final : public Mutant {
+ public:
+  void before(Posting& posting) override {
+    for (fabric::Operation& operation : posting.operations) {
+      if (operation.kind == fabric::OperationKind::read) operation.fence = false;
+    }
+  }
+};
+
 // An older copy is used again, with the worker's own commits merged into it, so that it sees its own writes.
 class OwnCommitsMerged final : public Mutant {
  public:
@@ -222,6 +232,10 @@ void take_snapshots_by_reads(Scenario& scenario) {
   scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::reads;
 }
 
+void take_snapshots_with_rows(Scenario& scenario) {
+  scenario.cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::together;
+}
+
 void shared_snapshots(Scenario& scenario) {
   snapshots_by_call(scenario);
   scenario.cluster.worker.snapshot_sharing = txn::SnapshotSharing::shared;
@@ -240,6 +254,9 @@ std::vector<MutantCase> snapshot_mutants() {
        "missed a write that what it saw depends on", make_mutant<OneRead>},
       {"the second READ of the vector is posted with the first", "compute/txn/snapshot.cc",
        Emphasis::snapshots, 103, "missed a write that what it saw depends on", make_mutant<TwoReadsAtOnce>},
+      {"READs in the batch of the vector's first one do not wait for it", "compute/txn/snapshot.cc",
+       Emphasis::snapshots, 28, "missed a write that what it saw depends on", make_mutant<Unfenced>, nullptr,
+       take_snapshots_with_rows},
       {"own commits are merged into an older copy", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
        "missed a write that what it saw depends on", make_mutant<OwnCommitsMerged>},
       {"a copy from before the session's own commit is used", "compute/protocol/si/snapshot_isolation.cc",

@@ -115,7 +115,7 @@ TEST_CASE("rows that were inserted, updated and deleted are seen by another comp
     ClusterOptions options = small_cluster();
     options.memory_servers = 1 + static_cast<std::uint32_t>(seed % 3);
     constexpr std::array kModes = {txn::SnapshotMode::call, txn::SnapshotMode::reads,
-                                   txn::SnapshotMode::adaptive};
+                                   txn::SnapshotMode::adaptive, txn::SnapshotMode::together};
     options.worker.snapshot_mode = kModes.at(seed / 3 % kModes.size());
     Cluster cluster(world, options);
     const std::size_t first = cluster.add_compute();

@@ -36,6 +36,8 @@ ClusterOptions indexed_cluster(Random& draw, const Database& database) {
       draw.chance(0.5) ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::reads;
   options.worker.heartbeat_ns = draw.between(50, 2000) * kMicrosecond_ns;
   options.worker.index_reads = draw.chance(0.3) ? txn::IndexReads::calls : txn::IndexReads::leaves;
+  const bool calls = options.worker.index_reads == txn::IndexReads::calls;
+  options.worker.scan_reads = calls ? txn::ScanReads::calls : txn::ScanReads::buckets;
   options.worker.index_cache_bytes = draw.chance(0.3) ? 512 : 1U << 20;
   options.location_cache_bytes = draw.chance(0.5) ? 0 : 4096;
   options.worker.split_index_rows = draw.between(2, 20);

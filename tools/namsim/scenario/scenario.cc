@@ -167,6 +167,7 @@ std::string Scenario::describe() const {
   number("snapshot_sharing", static_cast<std::uint64_t>(cluster.worker.snapshot_sharing));
   number("whole_writes", cluster.worker.commit_writes == txn::CommitWrites::whole ? 1 : 0);
   number("index_calls", cluster.worker.index_reads == txn::IndexReads::calls ? 1 : 0);
+  number("scan_calls", cluster.worker.scan_reads == txn::ScanReads::calls ? 1 : 0);
   const txn::Optimisations& optimisations = cluster.worker.optimisations;
   number("passive_acknowledgement", optimisations.passive_acknowledgement ? 1 : 0);
   number("outstanding_requests", optimisations.outstanding_requests ? 1 : 0);
@@ -183,6 +184,7 @@ std::string Scenario::describe() const {
   const auto mode = cluster.worker.snapshot_mode;
   number("snapshot_by_call", mode == txn::SnapshotSource::Mode::call ? 1 : 0);
   number("snapshot_adaptive", mode == txn::SnapshotSource::Mode::adaptive ? 1 : 0);
+  number("snapshot_together", mode == txn::SnapshotSource::Mode::together ? 1 : 0);
   number("heartbeat_ns", cluster.worker.heartbeat_ns);
   number("counters_per_slot", cluster.worker.slot.counters_per_slot);
   number("slots_per_worker", cluster.worker.slot.slots);

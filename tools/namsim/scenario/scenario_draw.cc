@@ -30,11 +30,14 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   }
   if (Random source(seed * 49'979'687); !emphasis && source.chance(0.33))
     cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::adaptive;
+  if (Random source(seed * 67'280'421); !emphasis && source.chance(0.4))
+    cluster.worker.snapshot_mode = txn::SnapshotSource::Mode::together;
   if (Random slots(seed * 141'650'939); !emphasis && slots.chance(0.25))
     cluster.worker.slot.slots = slots.between(2, 4);
   if (Random writes(seed * 32'452'843); writes.chance(0.2))
     cluster.worker.commit_writes = txn::CommitWrites::whole;
   if (Random reads(seed * 67'867'967); reads.chance(0.3)) cluster.worker.index_reads = txn::IndexReads::calls;
+  if (Random reads(seed * 86'028'121); reads.chance(0.5)) cluster.worker.scan_reads = txn::ScanReads::calls;
   if (Random without(seed * 122'949'823); without.chance(0.4)) {
     txn::Optimisations& optimisations = cluster.worker.optimisations;
     optimisations.passive_acknowledgement = without.chance(0.5);

@@ -45,7 +45,7 @@ class ServerThread::Serving {
  public:
   Serving(reactor::Reactor& reactor, const ServerThreadOptions& options, const fabric::ServerRegion& region,
           const std::string& socket) {
-    const fabric::TransportRegistry registry = transports(reactor, {}, options.verbs);
+    const fabric::TransportRegistry registry = transports(reactor, options.tcp, options.verbs);
     const Result<const fabric::Transport*> transport = registry.find(options.transport);
     if (!transport.ok()) {
       status = transport.status();

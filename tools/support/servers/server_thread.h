@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
+#include "common/fabric/tcp/client.h"
 #include "common/fabric/verbs/options.h"
 #include "common/reactor/reactor_thread.h"
 #include "memory/options.h"
@@ -22,7 +23,8 @@ struct ServerThreadOptions {
   std::uint64_t region_bytes = 64U << 20;
   std::optional<memory::Options> memory_server;  // without: peers get the bare region
   bool local_path = false;                       // beside tcp or verbs: at a socket, too
-  std::string verbs_host;                        // with verbs: an RDMA device's address
+  fabric::tcp::TcpOptions tcp = {};
+  std::string verbs_host;  // with verbs: an RDMA device's address
   fabric::verbs::VerbsOptions verbs;
 };
 

@@ -15,9 +15,9 @@ namespace namdb::support {
 fabric::TransportRegistry transports(reactor::Reactor& reactor, const fabric::tcp::TcpOptions& tcp = {},
                                      const fabric::verbs::VerbsOptions& verbs = {});
 
-// Over shared memory a snapshot is two READs; over frames it is one call.
+// Over verbs a fence is a round trip.
 inline txn::SnapshotSource::Mode snapshot_mode(std::string_view transport) {
-  return transport == "shm" ? txn::SnapshotSource::Mode::reads : txn::SnapshotSource::Mode::call;
+  return transport == "verbs" ? txn::SnapshotSource::Mode::call : txn::SnapshotSource::Mode::together;
 }
 
 }  // namespace namdb::support

@@ -1,0 +1,1 @@
+SELECT p.name, c.amount, rank_of.n FROM parent p LEFT JOIN child c ON c.parent = p.id CROSS JOIN LATERAL (SELECT count(*) AS n FROM child d WHERE d.amount < c.amount) rank_of WHERE p.id IN (SELECT a FROM t) ORDER BY 2 DESC NULLS LAST LIMIT 5 OFFSET 1

@@ -1,0 +1,1 @@
+SELECT 'a' LIKE 'a%', 'abc' ~ '(a|b)+', regexp_replace('xyz', '[xy]', 'q', 'g'), format('%s %I', 'a', 'b'), to_char(now(), 'YYYY-MM-DD'), lpad('x', 10, 'ab'), E'\u00e9', '2024-01-31'::date + interval '1 mon'
