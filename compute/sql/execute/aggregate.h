@@ -58,6 +58,8 @@ class Accumulator {
   };
 
   Status add_value(const Datum& value);
+  // The separator and the values by which it is ordered.
+  Status evaluate_others(const EvalContext& context) const;
   Status collect(const EvalContext& context, const Datum& value, GatheredMemory& memory,
                  MemoryBudget* budget);
   Status collected(Arena& arena, Datum& out) const;
