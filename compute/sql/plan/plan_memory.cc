@@ -240,6 +240,12 @@ std::size_t body_bytes(const DiscardPlan&) {
 std::size_t body_bytes(const NothingPlan&) {
   return 0;
 }
+std::size_t body_bytes(const LockPlan&) {
+  return 0;
+}
+std::size_t body_bytes(const ConstraintsPlan& plan) {
+  return bytes_of_list(plan.names);
+}
 std::size_t body_bytes(const RolePlan& plan) {
   std::size_t bytes = sizeof(RolePlan);
   if (const auto* grant = plan.as<GrantPlan>())
