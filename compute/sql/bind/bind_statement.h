@@ -44,7 +44,7 @@ struct StatementBinder {
   // The statement itself, whose WITH may write. Then the queries of that WITH are kept.
   const Json* whole = nullptr;
   std::vector<WithPlan::Query> kept = {};
-  const View* view = nullptr;   // whose query is bound; null: the statement's own
+  const View* view = nullptr;  // whose query is bound; null: the statement's own
   bool expands_arrays = false;  // the statement was written anew: with_expanded_arrays()
 };
 
@@ -108,6 +108,12 @@ Result<ViewQuery> bind_view_query(StatementBinder& binder, const View& view);
 Result<BoundQuery> bind_sequence_query(StatementBinder& binder, const std::string& name);
 // feature_not_supported if the name is a view's. `command`: "INSERT into".
 Status check_no_view(const StatementBinder& binder, const Json& range_var, std::string_view command);
+// Makes the query of a SELECT with window functions that of a derived table, whose columns its expressions
+// read.
+Status use_windows(StatementBinder& binder, const Scope& scope, std::vector<WindowCall> windows,
+                   SelectPlan& select);
+// Chooses the ways to the rows of the tables.
+void find_ways(const StatementBinder& binder, const Scope& scope, SelectPlan& select);
 // Whether a statement's text names _pg_expandarray(), and its tree without the calls of that.
 bool expands_arrays(std::string_view statement);
 Result<Json> with_expanded_arrays(const Json& body);

@@ -244,6 +244,8 @@ enum class SetOperation : std::uint8_t {
   except
 };
 
+struct WindowCalls;
+
 // A table that exists for a statement only: a subquery of FROM, VALUES, or two queries that UNION, INTERSECT
 // or EXCEPT connects.
 struct DerivedTable {
@@ -255,6 +257,8 @@ struct DerivedTable {
   // WITH RECURSIVE: the right query is run again and again, until it gives no rows. Null: it is not
   // recursive.
   std::shared_ptr<const WorkingTable> working;
+  // Behind the query's columns stand those of these calls (plan/window.h). Null: there are none.
+  std::shared_ptr<const WindowCalls> windows;
 };
 
 // A subquery of an expression.
@@ -609,8 +613,8 @@ struct Plan {
                    CopyFromPlan, CopyToPlan, CallPlan, CallRoutinePlan, CreateRoutinePlan, DropRoutinePlan,
                    CreateViewPlan, DropViewPlan, Boxed<CreateTablePlan>, Boxed<AlterTablePlan>, DropTablePlan,
                    CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan, TransactionPlan, LockPlan,
-                   ConstraintsPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan,
-                   ExplainPlan, PreparePlan, ExecutePlan, DeclarePlan, FetchPlan, RolePlan>;
+                   ConstraintsPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan, PreparePlan,
+                   ExecutePlan, DeclarePlan, FetchPlan, RolePlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
