@@ -78,7 +78,7 @@ void reload_access(const CommandLine& command_line, Flags* in_force, pgwire::Pro
 }
 
 // Runs beside the first worker: accepts clients, until a signal comes.
-reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool, ServerWatch* watch,
+reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool, metrics::DaemonWatch* watch,
                                   std::function<void()> reload) {
   reactor::Reactor& reactor = pool->workers().front()->reactor();
   reactor::Gate gate;
@@ -182,8 +182,10 @@ int run(const Flags& flags, const CommandLine& command_line) {
   if (!pool.ok()) return refuse(pool.status());
   SqlPort port(flags, (*pool)->workers());
   if (const Status status = port.open(); !status.ok()) return refuse(status);
-  const auto watch = ServerWatch::create({(*pool)->workers(), process, board, NAMDB_VERSION, flags.fabric},
-                                         flags.service.metrics_listen);
+  const auto watch =
+      metrics::DaemonWatch::create((*pool)->workers().front()->reactor(),
+                                   watched({(*pool)->workers(), process, board, NAMDB_VERSION, flags.fabric}),
+                                   flags.service.metrics_listen);
   if (!watch.ok()) return refuse(watch.status());
   // On the planning thread: files are read.
   const auto reload = [&] { shared.planning.post([&] { reload_access(command_line, &in_force, process); }); };

@@ -292,7 +292,7 @@ reactor::Task<void> pass_damage(Checkpoints* checkpoints) {
 
 reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fabric::ServerFabric* fabric,
                             const fabric::Transport* transport, const Flags* flags, Durable* durable,
-                            ServerWatch* watch, CommandLine command_line) {
+                            metrics::DaemonWatch* watch, CommandLine command_line) {
   server->start(*fabric, transport->make_client);
   reactor::Gate damage;
   if (durable->database) {
@@ -452,7 +452,8 @@ int run(Flags flags, const CommandLine& command_line) {
                                   region.descriptor()};
   const std::unique_ptr<fabric::ServerFabric> fabric =
       make_fabric(**reactor, **transport, area, **server, flags.listen_local);
-  const auto watch = ServerWatch::create(**reactor, **server, *fabric, flags.service.metrics_listen);
+  const auto watch =
+      metrics::DaemonWatch::create(**reactor, watched(**server, *fabric), flags.service.metrics_listen);
   if (!watch.ok()) {
     (*reactor)->run_until(leave_others(server->get(), fabric.get(), false));
     return refuse(watch.status());

@@ -1,6 +1,7 @@
 #include "common/config/daemon_flags.h"
 
 #include <cstdlib>
+#include <iostream>
 
 namespace namdb::config {
 
@@ -33,6 +34,10 @@ std::string data_argument(int argc, char** argv, std::string otherwise) {
     if (argument == "--data" && i + 1 < argc) return argv[i + 1];
   }
   return otherwise;
+}
+
+void say_wrong_usage(std::string_view daemon, const Status& status) {
+  std::cerr << daemon << ": " << status.message() << "\n";
 }
 
 }  // namespace namdb::config

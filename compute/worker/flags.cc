@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
+#include <utility>
 
 #include "common/config/daemon_flags.h"
 #include "common/config/encryption_flag.h"
@@ -285,13 +285,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   std::optional<int> done;
   Result<Flags> flags = parse(argc, argv, done);
-  if (!flags.ok()) {
-    std::cerr << "nam-computed: " << flags.status().message() << "\n";
-    done = config::kExitUsage;
-  }
-  if (!done) return std::move(flags).value();
-  exit_code = *done;
-  return std::nullopt;
+  return config::flags_or_exit("nam-computed", std::move(flags), done, exit_code);
 }
 
 Result<Flags> reread_flags(int argc, char** argv, const Flags& before) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -309,13 +308,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code) {
   std::optional<int> done;
   Result<Flags> flags = parse(argc, argv, done);
-  if (!flags.ok()) {
-    std::cerr << "nam-memoryd: " << flags.status().message() << "\n";
-    done = config::kExitUsage;
-  }
-  if (!done) return std::move(flags).value();
-  exit_code = *done;
-  return std::nullopt;
+  return config::flags_or_exit("nam-memoryd", std::move(flags), done, exit_code);
 }
 
 Result<Flags> reread_flags(int argc, char** argv) {
