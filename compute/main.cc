@@ -3,8 +3,11 @@
 #include <openssl/rand.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "common/base/crash_handler.h"
 #include "common/config/daemon_flags.h"
@@ -34,6 +37,34 @@ std::uint32_t random_secret() {
   std::uint32_t secret = 0;
   NAMDB_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(&secret), sizeof secret) == 1);
   return secret;
+}
+
+std::uint64_t random_process() {
+  std::uint64_t process = 0;
+  while (process == 0)
+    NAMDB_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(&process), sizeof process) == 1);
+  return process;
+}
+
+std::uint64_t unix_time_us() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count());
+}
+
+// As others may find it: instead of "any address" the machine's name.
+std::string reachable(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const std::string host = address.substr(0, colon);
+  char name[256] = {};
+  const bool is_any = host == "0.0.0.0" || host == "::" || host == "[::]" || host == "*" || host.empty();
+  if (!is_any || ::gethostname(name, sizeof name - 1) != 0) return address;
+  return name + address.substr(colon);
+}
+
+// Memory server 0 was told to have this compute server end (`namctl compute drain`).
+void drain(ComputeIdentity& identity) {
+  if (identity.begin_drain()) ::kill(::getpid(), SIGUSR1);
 }
 
 // A client is a descriptor: as many as the system's hard limit allows.
@@ -77,9 +108,18 @@ void reload_access(const CommandLine& command_line, Flags* in_force, pgwire::Pro
   *in_force = *std::move(flags);
 }
 
+// The end of a process that takes no new clients: when the last one has ended its transaction. `stopping`:
+// it is stopped before that.
+reactor::Task<void> end_when_drained(reactor::Reactor* reactor, const pgwire::ProcessState* process,
+                                     const bool* stopping) {
+  constexpr std::uint64_t kLook_ns = 20 * kMillisecond_ns;
+  while (process->connections() != 0 && !*stopping) co_await reactor->sleep_for(kLook_ns);
+  if (!*stopping) ::kill(::getpid(), SIGTERM);
+}
+
 // Runs beside the first worker: accepts clients, until a signal comes.
 reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool, metrics::DaemonWatch* watch,
-                                  std::function<void()> reload) {
+                                  const pgwire::ProcessState* process, std::function<void()> reload) {
   reactor::Reactor& reactor = pool->workers().front()->reactor();
   reactor::Gate gate;
   reactor.spawn(gate, port->serve());
@@ -87,12 +127,23 @@ reactor::Task<void> serve_clients(SqlPort* port, WorkerPool* pool, metrics::Daem
   if (!watch->address().empty()) spdlog::info("metrics at http://{}/metrics", watch->address());
   service::tell_ready("Serves SQL clients");
   watch->start();
-  reactor::Signals signals(reactor, {SIGTERM, SIGINT, SIGHUP});
+  reactor::Signals signals(reactor, {SIGTERM, SIGINT, SIGHUP, SIGUSR1});
+  bool draining = false;
+  bool stopping = false;
   Result<int> signal = co_await signals.next();
-  while (signal.ok() && *signal == SIGHUP) {
-    reload();
+  while (signal.ok() && (*signal == SIGHUP || *signal == SIGUSR1)) {
+    if (*signal == SIGHUP) {
+      reload();
+    } else if (!std::exchange(draining, true)) {
+      spdlog::info("drained: takes no new clients, and ends when those that there are have ended");
+      service::tell_status("Takes no new clients, and ends with the last one");
+      port->close();
+      for (WorkerThread* const worker : pool->workers()) worker->drain_soon();
+      reactor.spawn(gate, end_when_drained(&reactor, process, &stopping));
+    }
     signal = co_await signals.next();
   }
+  stopping = true;
   if (signal.ok()) spdlog::info("{}: stopping", *signal == SIGTERM ? "SIGTERM" : "SIGINT");
   service::tell_stopping();
   co_await watch->close();
@@ -155,10 +206,12 @@ int run(const Flags& flags, const CommandLine& command_line) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
+  sigaddset(&signals, SIGUSR1);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   const auto planning_thread = reactor::ReactorThread::start();
   if (!planning_thread.ok()) return refuse(planning_thread.status());
+  ComputeIdentity identity(random_process(), NAMDB_VERSION, unix_time_us());
   SharedState shared{flags,
                      procedures,
                      process,
@@ -167,6 +220,8 @@ int run(const Flags& flags, const CommandLine& command_line) {
                      verbs,
                      &board,
                      (*planning_thread)->reactor().mailbox(),
+                     identity,
+                     [&identity] { drain(identity); },
                      say_what_is_awaited};
 
   if (flags.queue_pairs == "shared") {
@@ -182,6 +237,7 @@ int run(const Flags& flags, const CommandLine& command_line) {
   if (!pool.ok()) return refuse(pool.status());
   SqlPort port(flags, (*pool)->workers());
   if (const Status status = port.open(); !status.ok()) return refuse(status);
+  identity.serves_at(reachable(port.addresses().front()));
   const auto watch =
       metrics::DaemonWatch::create((*pool)->workers().front()->reactor(),
                                    watched({(*pool)->workers(), process, board, NAMDB_VERSION, flags.fabric}),
@@ -189,7 +245,7 @@ int run(const Flags& flags, const CommandLine& command_line) {
   if (!watch.ok()) return refuse(watch.status());
   // On the planning thread: files are read.
   const auto reload = [&] { shared.planning.post([&] { reload_access(command_line, &in_force, process); }); };
-  (*pool)->run([&] { return serve_clients(&port, pool->get(), watch->get(), reload); });
+  (*pool)->run([&] { return serve_clients(&port, pool->get(), watch->get(), &process, reload); });
   spdlog::info("stopped");
   return 0;
 }

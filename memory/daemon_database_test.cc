@@ -136,7 +136,7 @@ TEST_CASE("a database is refused that the daemon must not, or cannot, open") {
   const fs::path identity = fs::path(data) / "data/identity";
   const std::string text = text_of(identity);
   std::string newer = text;
-  newer.replace(newer.find("format = 1"), 10, "format = 7");
+  newer.replace(newer.find("format = 2"), 10, "format = 7");
   std::ofstream(identity) << newer;
   refused(flushed(data), "its field format is 7");
   std::ofstream(identity) << text;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/calls/protocol_version.h"
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
 #include "common/reactor/reactor.h"
@@ -126,7 +127,7 @@ TEST_CASE("a configuration file is read, and flags override it") {
 
 reactor::Task<Status> shut_down(fabric::ClientFabric* client, std::string address) {
   control::Hello hello;
-  hello.set_protocol_version(1);
+  hello.set_protocol_version(calls::kProtocolVersion);
   hello.set_compute_id(std::string(16, 't'));
   hello.set_tool(true);
   std::string welcome;

@@ -37,6 +37,9 @@
 #include "memory/opening/checkpoints.h"
 #include "memory/opening/durable_database.h"
 #include "memory/opening/host_opening.h"
+#include "memory/placement/place_record.h"
+#include "memory/placement/region_host.h"
+#include "memory/placement/vacancy.h"
 #include "memory/process/database_folder.h"
 #include "memory/process/flags.h"
 #include "memory/process/region_memory.h"
@@ -61,11 +64,30 @@ int refuse(const Status& status) {
   return config::exit_code_of(status.code());
 }
 
+// Those that the process was started with.
+struct CommandLine {
+  int argc;
+  char** argv;
+};
+
+// The parts that last as long as the process.
+struct Process {
+  reactor::Reactor* reactor;
+  const fabric::Transport* transport;
+  Flags* flags;
+  CommandLine command_line;
+  FileDisk* disk;
+  PlaceKeeper* keeper;           // null at level `memory`
+  std::uint64_t* away_since_ns;  // when the region that has come was paused where it was; 0: it was not
+};
+
 // The database in DIR/data. Nothing of it is there at level `memory`.
 struct Durable {
   std::unique_ptr<DatabaseFolder> folder;
-  std::unique_ptr<FileDisk> disk;
+  FileDisk* disk = nullptr;
+  PlaceKeeper* keeper = nullptr;
   std::unique_ptr<DurableDatabase> database;
+  std::unique_ptr<RegionHost> host;  // while it serves
   CheckpointOptions pace;
   std::unique_ptr<Checkpoints> checkpoints;  // while it serves
   Status failure;                            // of the disk
@@ -75,6 +97,8 @@ struct Durable {
 // Called when a write or a sync has failed: nothing more becomes durable.
 std::function<void(const Status&)> end_at_failure(Durable* durable, MemoryServer* server) {
   return [durable, server](const Status& failure) {
+    // The log has ended, for it goes on elsewhere.
+    if (!server->parts().departed.empty()) return;
     if (durable->failure.ok()) durable->failure = failure;
     server->request_shutdown();
   };
@@ -93,8 +117,9 @@ reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server
   server->request_shutdown();
 }
 
-reactor::Task<void> await_end(reactor::Signals* signals, bool* stopping) {
+reactor::Task<void> await_end(reactor::Signals* signals, bool* stopping, std::function<void()> stop = {}) {
   *stopping = (co_await signals->next()).ok();
+  if (*stopping && stop) stop();
 }
 
 Result<std::uint64_t> random_word() {
@@ -210,7 +235,6 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
     return listen_to_others(server, fabric, transport, flags, durable);
   };
   const std::string folder = durable->folder->log().parent_path().string();
-  durable->disk = std::make_unique<FileDisk>(*reactor);
   DurableDatabase::Opening opening =
       durable->folder->is_new()
           ? DurableDatabase::create(*reactor, *durable->disk, folder, *server, std::move(options))
@@ -261,13 +285,10 @@ void start_checkpoints(MemoryServer* server, Durable* durable) {
   durable->checkpoints = std::make_unique<Checkpoints>(
       server->parts(), database.log(), database.checkpoints(), database.sweep_log(), std::move(options));
   durable->checkpoints->start();
+  durable->host = std::make_unique<RegionHost>(server->parts(), *durable->disk, database.log(),
+                                               *durable->keeper, end_at_failure(durable, server));
+  durable->host->start();
 }
-
-// Those that the process was started with.
-struct CommandLine {
-  int argc;
-  char** argv;
-};
 
 // Settings that can change while it serves, from the configuration as it is now.
 void reload_settings(const CommandLine& command_line, Checkpoints* checkpoints) {
@@ -290,10 +311,17 @@ reactor::Task<void> pass_damage(Checkpoints* checkpoints) {
   if (status.ok()) spdlog::info("a checkpoint lies behind the damage");
 }
 
+void tell_how_long_away(const Process& process) {
+  if (*process.away_since_ns == 0) return;
+  const std::uint64_t duration_ns = process.reactor->now_ns() - std::exchange(*process.away_since_ns, 0);
+  spdlog::info("the region has come here; it was away for {:.3f} s", static_cast<double>(duration_ns) / 1e9);
+}
+
 reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fabric::ServerFabric* fabric,
-                            const fabric::Transport* transport, const Flags* flags, Durable* durable,
-                            metrics::DaemonWatch* watch, CommandLine command_line) {
-  server->start(*fabric, transport->make_client);
+                            const Process* process, Durable* durable, metrics::DaemonWatch* watch) {
+  const Flags* const flags = process->flags;
+  const CommandLine command_line = process->command_line;
+  server->start(*fabric, process->transport->make_client);
   reactor::Gate damage;
   if (durable->database) {
     start_checkpoints(server, durable);
@@ -311,17 +339,20 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
     };
     reactor->spawn(gate, await_signal(&signals, server, reload));
     spdlog::info("ready at {} ({})", listening_address(*fabric, flags->listen), fabric->name());
+    tell_how_long_away(*process);
     if (!watch->address().empty()) spdlog::info("metrics at http://{}/metrics", watch->address());
     service::tell_ready("Serves compute servers");
     watch->start();
     co_await server->shutdown_requested();
-    service::tell_stopping();
+    // Otherwise the process goes on without its region.
+    if (server->parts().departed.empty()) service::tell_stopping();
     co_await watch->close();
     co_await reactor->sleep_for(kFarewell_ns);
     co_await signals.cancel();
     co_await gate.close();
   }
   co_await server->stop();
+  if (durable->host) co_await durable->host->close();
   if (durable->checkpoints) co_await durable->checkpoints->close();
   co_await damage.close();
   co_await fabric->close();
@@ -342,11 +373,10 @@ RegionGrowth growth_of(RegionMemory& region) {
 
 std::unique_ptr<fabric::ServerFabric> make_fabric(reactor::Reactor& reactor,
                                                   const fabric::Transport& transport,
-                                                  const fabric::ServerRegion& region, MemoryServer& server,
+                                                  const fabric::ServerRegion& region, fabric::Service& server,
                                                   const std::string& listen_local) {
   auto fabric = transport.make_server(region, server);
   if (listen_local.empty()) return fabric;
-  spdlog::info("compute servers on this machine may map the region: {}", listen_local);
   return std::make_unique<fabric::LocalPathServer>(
       std::move(fabric), fabric::shm::local_server(reactor, region, server), listen_local);
 }
@@ -384,6 +414,148 @@ void end_without_memory(const Status& why) {
   spdlog::error("{}, and this memory server ends", why.message());
   without_memory = true;
   ::kill(::getpid(), SIGTERM);
+}
+
+// The process has the region, and serves it. nullopt: it has given the region up; otherwise the exit code.
+std::optional<int> host_region(const Process& process) {
+  reactor::Reactor& reactor = *process.reactor;
+  Flags& flags = *process.flags;
+  const fabric::Transport& transport = *process.transport;
+  Result<std::unique_ptr<DatabaseFolder>> database_folder = open_folder(reactor, transport, flags);
+  if (!database_folder.ok() && database_folder.status().code() == ErrorCode::admin_shutdown)
+    return stopped_early();
+  if (!database_folder.ok()) return refuse(database_folder.status());
+
+  const bool opens_data = *database_folder && !(*database_folder)->is_new();
+  const Result<std::unique_ptr<RegionMemory>> memory = RegionMemory::create(
+      flags.region_bytes, flags.region_limit_bytes, flags.huge_pages, [] { return memory_limits(); },
+      opens_data ? Missing(end_without_memory) : nullptr);
+  if (!memory.ok()) return refuse(memory.status());
+  RegionMemory& region = **memory;
+  if (!region.warning().empty()) spdlog::warn("{}", region.warning());
+  spdlog::info("region of {} MiB on {} pages, limit {} MiB", region.bytes().size() >> 20,
+               region.huge_pages() ? "2 MiB" : "ordinary", region.limit_bytes() >> 20);
+  if (flags.options.durability == Durability::memory)
+    spdlog::info("durability is memory: what is committed is lost when this process ends");
+
+  flags.options.huge_pages = region.huge_pages();
+  flags.options.notice = [](const std::string& line) { spdlog::warn("{}", line); };
+  Result<std::unique_ptr<MemoryServer>> server =
+      MemoryServer::create(reactor, region.bytes(), flags.options, growth_of(region));
+  if (!server.ok()) return refuse(server.status());
+  const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
+                                  region.descriptor()};
+  if (!flags.listen_local.empty())
+    spdlog::info("compute servers on this machine may map the region: {}", flags.listen_local);
+  const std::unique_ptr<fabric::ServerFabric> fabric =
+      make_fabric(reactor, transport, area, **server, flags.listen_local);
+  const auto watch =
+      metrics::DaemonWatch::create(reactor, watched(**server, *fabric), flags.service.metrics_listen);
+  if (!watch.ok()) {
+    reactor.run_until(leave_others(server->get(), fabric.get(), false));
+    return refuse(watch.status());
+  }
+  Durable durable;
+  durable.folder = std::move(*database_folder);
+  durable.disk = process.disk;
+  durable.keeper = process.keeper;
+  durable.pace.interval_ns = flags.checkpoint_interval_ns;
+  durable.pace.rate_bytes = flags.checkpoint_rate_bytes;
+  if (durable.folder) {
+    durable.keeper->know_database(durable.folder->identity().database_id);
+    (*server)->links().learn_places(durable.keeper->record().configuration);
+    const Status status =
+        reactor.run_until(open_database(&reactor, server->get(), fabric.get(), &transport, &flags, &durable));
+    if (!status.ok()) reactor.run_until(leave_others(server->get(), fabric.get(), durable.met));
+    if (!durable.failure.ok()) return disk_failed(durable.failure);
+    if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
+    if (!status.ok()) return refuse(status);
+    tell_what_opened(durable);
+  }
+
+  const Status status =
+      reactor.run_until(serve(&reactor, server->get(), fabric.get(), &process, &durable, watch->get()));
+  if (!durable.failure.ok()) return disk_failed(durable.failure);
+  if (!status.ok()) return refuse(status);
+  if (without_memory) return config::kExitFailure;
+  if (durable.keeper != nullptr && durable.keeper->record().state == PlaceState::departed)
+    return std::nullopt;
+  spdlog::info("stopped");
+  return 0;
+}
+
+std::string vacancy_text(const PlaceRecord& record) {
+  const std::string name = "memory server " + std::to_string(record.server_id);
+  if (record.state != PlaceState::departed) return "waits for the region of " + name;
+  return "the region of " + name + " is at " + record.configuration.place(record.server_id).address;
+}
+
+// The region is elsewhere. Until one has come, or a signal or a tool ends the process.
+reactor::Task<Status> stay_vacant(const Process* process, Vacancy* vacancy, metrics::DaemonWatch* watch) {
+  reactor::Signals signals(*process->reactor, {SIGTERM, SIGINT});
+  reactor::Gate gate;
+  bool stopping = false;
+  bool listens = false;
+  const auto stop = [vacancy] { vacancy->stop(); };
+  process->reactor->spawn(gate, await_end(&signals, &stopping, stop));
+  const auto listening = [process, watch, &listens] {
+    const std::string text = vacancy_text(process->keeper->record());
+    spdlog::info("ready at {}: {}", process->flags->listen, text);
+    service::tell_ready(text);
+    watch->start();
+    listens = true;
+  };
+  const Status status = co_await vacancy->run(process->flags->listen, listening);
+  if (listens) co_await watch->close();
+  co_await signals.cancel();
+  co_await gate.close();
+  co_return status;
+}
+
+// nullopt: a region has come, and the folder has an identity; otherwise the exit code.
+std::optional<int> host_nothing(const Process& process) {
+  const Flags& flags = *process.flags;
+  const Result<std::unique_ptr<RegionMemory>> memory =
+      RegionMemory::create(RegionMemory::kUnit_bytes, RegionMemory::kUnit_bytes, HugePages::never);
+  if (!memory.ok()) return refuse(memory.status());
+  const fabric::ServerRegion area{(*memory)->bytes().data(), (*memory)->bytes().size(),
+                                  (*memory)->limit_bytes(), (*memory)->descriptor()};
+  ArrivalOptions options;
+  options.server_id = flags.options.server_id;
+  options.server_count = flags.options.server_count;
+  options.notice = [](const std::string& line) { spdlog::info("{}", line); };
+  const Vacancy::MakeServer make_server = [&process, &flags, &area](fabric::Service& service) {
+    return make_fabric(*process.reactor, *process.transport, area, service, flags.listen_local);
+  };
+  Vacancy vacancy(*process.reactor, process.transport->make_client(), make_server, *process.disk,
+                  *process.keeper, std::move(options));
+  PlaceKeeper* const keeper = process.keeper;
+  const auto watch =
+      metrics::DaemonWatch::create(*process.reactor,
+                                   {.add_metrics = [](metrics::MetricPage&) {},
+                                    .status = [keeper] { return vacancy_text(keeper->record()); },
+                                    .is_well = [] { return true; }},
+                                   flags.service.metrics_listen);
+  if (!watch.ok()) return refuse(watch.status());
+  const Status status = process.reactor->run_until(stay_vacant(&process, &vacancy, watch->get()));
+  if (!status.ok() && status.code() == kDiskFailed) return disk_failed(status);
+  if (!status.ok()) return refuse(status);
+  *process.away_since_ns = vacancy.paused_ns();
+  if (process.keeper->record().state == PlaceState::here) return std::nullopt;
+  spdlog::info("stopped");
+  return 0;
+}
+
+// Of a region that has come.
+Status adopt_folder(const Flags& flags, const PlaceRecord& record) {
+  const std::filesystem::path path = std::filesystem::path(flags.data) / "data";
+  if (record.state != PlaceState::here || record.database_id == 0 || DatabaseFolder::exists(path))
+    return Status();
+  FolderIdentity identity;
+  identity.database_id = record.database_id;
+  identity.server_id = record.server_id;
+  identity.written_by = flags.options.version;
+  return DatabaseFolder::adopt(path, std::move(identity));
 }
 
 int run(Flags flags, const CommandLine& command_line) {
@@ -426,60 +598,35 @@ int run(Flags flags, const CommandLine& command_line) {
   transports.add(fabric::verbs::transport(**reactor, verbs_options));
   const Result<const fabric::Transport*> transport = transports.find(flags.fabric);
   if (!transport.ok()) return refuse(transport.status());
-  Result<std::unique_ptr<DatabaseFolder>> database_folder = open_folder(**reactor, **transport, flags);
-  if (!database_folder.ok() && database_folder.status().code() == ErrorCode::admin_shutdown)
-    return stopped_early();
-  if (!database_folder.ok()) return refuse(database_folder.status());
-
-  const bool opens_data = *database_folder && !(*database_folder)->is_new();
-  const Result<std::unique_ptr<RegionMemory>> memory = RegionMemory::create(
-      flags.region_bytes, flags.region_limit_bytes, flags.huge_pages, [] { return memory_limits(); },
-      opens_data ? Missing(end_without_memory) : nullptr);
-  if (!memory.ok()) return refuse(memory.status());
-  RegionMemory& region = **memory;
-  if (!region.warning().empty()) spdlog::warn("{}", region.warning());
-  spdlog::info("region of {} MiB on {} pages, limit {} MiB", region.bytes().size() >> 20,
-               region.huge_pages() ? "2 MiB" : "ordinary", region.limit_bytes() >> 20);
-  if (flags.options.durability == Durability::memory)
-    spdlog::info("durability is memory: what is committed is lost when this process ends");
-
-  flags.options.huge_pages = region.huge_pages();
-  flags.options.notice = [](const std::string& line) { spdlog::warn("{}", line); };
-  Result<std::unique_ptr<MemoryServer>> server =
-      MemoryServer::create(**reactor, region.bytes(), flags.options, growth_of(region));
-  if (!server.ok()) return refuse(server.status());
-  const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
-                                  region.descriptor()};
-  const std::unique_ptr<fabric::ServerFabric> fabric =
-      make_fabric(**reactor, **transport, area, **server, flags.listen_local);
-  const auto watch =
-      metrics::DaemonWatch::create(**reactor, watched(**server, *fabric), flags.service.metrics_listen);
-  if (!watch.ok()) {
-    (*reactor)->run_until(leave_others(server->get(), fabric.get(), false));
-    return refuse(watch.status());
+  FileDisk disk(**reactor);
+  const std::filesystem::path data = std::filesystem::path(flags.data) / "data";
+  Result<std::unique_ptr<PlaceKeeper>> keeper = std::unique_ptr<PlaceKeeper>();
+  if (flags.options.durability == Durability::flushed) {
+    const bool waits = flags.join && !DatabaseFolder::exists(data);
+    keeper = (*reactor)->run_until(
+        PlaceKeeper::open(disk, data.string(), flags.options.server_id, flags.options.server_count, waits));
   }
-  Durable durable;
-  durable.folder = std::move(*database_folder);
-  durable.pace.interval_ns = flags.checkpoint_interval_ns;
-  durable.pace.rate_bytes = flags.checkpoint_rate_bytes;
-  if (durable.folder) {
-    const Status status = (*reactor)->run_until(
-        open_database(reactor->get(), server->get(), fabric.get(), transport.value(), &flags, &durable));
-    if (!status.ok()) (*reactor)->run_until(leave_others(server->get(), fabric.get(), durable.met));
-    if (!durable.failure.ok()) return disk_failed(durable.failure);
-    if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
+  if (!keeper.ok()) return refuse(keeper.status());
+  if (flags.force_claim && *keeper && (*keeper)->record().state == PlaceState::whole) {
+    const Status status = (*reactor)->run_until((*keeper)->take_by_force());
     if (!status.ok()) return refuse(status);
-    tell_what_opened(durable);
+    spdlog::error(
+        "the region that was at {} is taken although that host has not given it up; it must never start "
+        "again",
+        (*keeper)->record().from);
   }
-
-  const Status status =
-      (*reactor)->run_until(serve(reactor->get(), server->get(), fabric.get(), transport.value(), &flags,
-                                  &durable, watch->get(), command_line));
-  if (!durable.failure.ok()) return disk_failed(durable.failure);
-  if (!status.ok()) return refuse(status);
-  if (without_memory) return config::kExitFailure;
-  spdlog::info("stopped");
-  return 0;
+  std::uint64_t away_since_ns = 0;
+  const Process process{reactor->get(), *transport,    &flags,        command_line,
+                        &disk,          keeper->get(), &away_since_ns};
+  while (true) {
+    const bool vacant = process.keeper != nullptr && process.keeper->record().state != PlaceState::here;
+    if (!vacant && process.keeper != nullptr) {
+      const Status status = adopt_folder(flags, process.keeper->record());
+      if (!status.ok()) return refuse(status);
+    }
+    const std::optional<int> code = vacant ? host_nothing(process) : host_region(process);
+    if (code) return *code;
+  }
 }
 
 }  // namespace

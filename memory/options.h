@@ -75,6 +75,8 @@ struct Options {
   // Room that one transaction may have for a journal entry which is too long for its slot's ring. Less where
   // the log cannot hold so much (Journals::max_room_bytes()).
   std::uint64_t max_journal_room_bytes = 256U << 20;
+  // Of all entries of the catalog together, as they are sent. Compute servers keep a copy for each worker.
+  std::uint64_t max_catalog_bytes = 32U << 20;
 
   // The database's concurrency control (common/layout/protocol.h), the same on all its servers.
   std::string protocol = std::string(layout::kDefaultProtocol);

@@ -6,4 +6,9 @@ extern "C" void namdb_register_procedures(namdb::procedure::Registry& registry) 
   namdb::workloads::register_all(registry);
 }
 
+extern "C" void namdb_declare_pieces(namdb::procedure::Choppings& choppings) {
+  namdb::workloads::declare_tpcc_pieces(choppings);
+}
+
 NAMDB_PROCEDURE_LIBRARY
+NAMDB_PROCEDURE_PIECES

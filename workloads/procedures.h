@@ -2,6 +2,7 @@
 // engine mode links them.
 #pragma once
 
+#include "compute/procedure/chopping.h"
 #include "compute/procedure/procedure.h"
 
 namespace namdb::workloads {
@@ -10,6 +11,9 @@ void register_smallbank(procedure::Registry& registry);
 void register_tatp(procedure::Registry& registry);
 void register_tpcc(procedure::Registry& registry);
 void register_ycsb(procedure::Registry& registry);
+
+// How its transactions may be chopped.
+void declare_tpcc_pieces(procedure::Choppings& choppings);
 
 inline void register_all(procedure::Registry& registry) {
   register_smallbank(registry);

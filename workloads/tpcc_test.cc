@@ -19,6 +19,7 @@ namespace {
 struct Shop {
   Shop() : workload(std::move(make_tpcc(options())).value()) {
     register_tpcc(database);
+    declare_tpcc_pieces(database.pieces());
     database.load(*workload);
   }
   static TpccOptions options() {

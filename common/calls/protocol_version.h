@@ -1,10 +1,13 @@
-// Of Hello and Welcome: clients and servers of one cluster have the same.
+// Of Hello and Welcome: clients and servers of one cluster have the same. It rises with each change that an
+// older program would take for something else: of bytes in the region, of a call, or of a message where a
+// field that is not understood does harm. Programs of different versions with one protocol version work
+// together.
 #pragma once
 
 #include <cstdint>
 
 namespace namdb::calls {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 }  // namespace namdb::calls

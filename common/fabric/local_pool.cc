@@ -47,6 +47,7 @@ std::byte* LocalPool::allocate(std::size_t length_bytes) {
   if (FreeBuffer* head = free_[size_class]; head != nullptr) {
     unpoison(head, sizeof *head);
     free_[size_class] = head->next;
+    __builtin_prefetch(head->next);  // the next one will be asked what is behind it
     unpoison(head, length_bytes);
     return reinterpret_cast<std::byte*>(head);
   }

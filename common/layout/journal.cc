@@ -131,14 +131,19 @@ JournalWriter::JournalWriter(std::span<std::byte> buffer, Stamp stamp, Stamp loc
   }
 }
 
+void JournalItems::pass_limit(std::size_t /*length_bytes*/) {
+  NAMDB_CHECK(!"journal items are longer than their buffer");
+}
+
 void JournalItems::word(std::uint64_t value) {
-  NAMDB_CHECK(used_ + 8 <= buffer_.size());
+  need(8);
   store_word(buffer_.data() + used_, value);
   used_ += 8;
 }
 
 void JournalItems::bytes(std::span<const std::byte> source) {
-  NAMDB_CHECK(source.size() % 8 == 0 && used_ + source.size() <= buffer_.size());
+  NAMDB_CHECK(source.size() % 8 == 0);
+  need(source.size());
   if (!source.empty()) std::memcpy(buffer_.data() + used_, source.data(), source.size());
   used_ += source.size();
 }
@@ -146,13 +151,16 @@ void JournalItems::bytes(std::span<const std::byte> source) {
 void JournalItems::update(GlobalAddress record, std::uint32_t ring_slot, std::span<const std::byte> displaced,
                           std::span<const std::byte> new_body, ImageForm form) {
   ++items_;
-  const std::size_t head = used_;
-  word(0);  // the image's length, known at the end
-  word(record.value);
-  word(decode_body_header(displaced.data()).header_word().value());
-  const std::uint32_t length = encode_image(new_body, displaced, record, buffer_.subspan(used_), form);
-  used_ += length;
-  store_word(buffer_.data() + head, item_word(JournalItem::Kind::update, ring_slot, length));
+  constexpr std::size_t kHead_bytes = 24;
+  // Behind this there is room for all of it: nothing may move before its length is there.
+  need(update_bytes(new_body.size()));
+  std::byte* const head = buffer_.data() + used_;
+  const std::uint32_t length =
+      encode_image(new_body, displaced, record, buffer_.subspan(used_ + kHead_bytes), form);
+  store_word(head, item_word(JournalItem::Kind::update, ring_slot, length));
+  store_word(head + 8, record.value);
+  store_word(head + 16, decode_body_header(displaced.data()).header_word().value());
+  used_ += kHead_bytes + length;
 }
 
 void JournalItems::chain(GlobalAddress lock, std::uint32_t new_records, std::uint32_t writes) {
@@ -192,8 +200,19 @@ std::uint32_t JournalWriter::finish(StreamPlace place) {
   return used_bytes();
 }
 
+void JournalRoomChecksum::add(std::span<const std::byte> piece) {
+  last_ = checksum64(piece, last_);
+}
+
+std::uint64_t JournalRoomChecksum::at(StreamPlace place) const {
+  return checksum64(std::as_bytes(std::span(&last_, 1)), place.seed());
+}
+
 std::uint64_t journal_room_checksum(std::span<const std::byte> items, StreamPlace place) {
-  return checksum64(items, place.seed());
+  JournalRoomChecksum checksum;
+  for (; !items.empty(); items = items.subspan(std::min(items.size(), JournalRoomChecksum::kPiece_bytes)))
+    checksum.add(items.first(std::min(items.size(), JournalRoomChecksum::kPiece_bytes)));
+  return checksum.at(place);
 }
 
 std::uint64_t journal_entry_bytes(std::span<const std::byte> bytes) {
@@ -252,7 +271,10 @@ bool read_journal_room(std::span<const std::byte> bytes, StreamPlace place, Jour
   entry.items.clear();
   if (!entry.room || entry.room->length_bytes > bytes.size()) return false;
   const auto items = bytes.first(entry.room->length_bytes);
-  if (journal_room_checksum(items, place) != entry.room->checksum) return false;
+  // The other one is of logs of format 1.
+  if (journal_room_checksum(items, place) != entry.room->checksum &&
+      checksum64(items, place.seed()) != entry.room->checksum)
+    return false;
   Cursor cursor(items);
   while (!cursor.empty()) {
     JournalItem item;

@@ -38,7 +38,7 @@
 //           a new record others may lock and change that: then it is left as it is
 //           (JournalItem::name_of). The grant number says which grant of its place the record uses, 0 where
 //           places are not numbered.
-//   room    {kind, length in bytes | address | checksum of the bytes there, seeded like the entry's}
+//   room    {kind, length in bytes | address | JournalRoomChecksum of the bytes there}
 //           The entry's items are too long for the ring, and stand in a *room* in the host's region, one
 //           behind the other. This is then the entry's only item.
 //
@@ -144,7 +144,10 @@ struct JournalEntry {
 // Appends items to a buffer, which has room for all of them; see the *_bytes functions.
 class JournalItems {
  public:
-  explicit JournalItems(std::span<std::byte> buffer) : buffer_(buffer) {}
+  explicit JournalItems(std::span<std::byte> buffer) : buffer_(buffer), limit_(buffer.size()) {}
+  JournalItems(const JournalItems&) = delete;
+  JournalItems& operator=(const JournalItems&) = delete;
+  virtual ~JournalItems() = default;
   // `displaced` and `new_body` are the two sealed bodies.
   void update(GlobalAddress record, std::uint32_t ring_slot, std::span<const std::byte> displaced,
               std::span<const std::byte> new_body, ImageForm form = ImageForm::shorter);
@@ -168,9 +171,19 @@ class JournalItems {
  protected:
   void word(std::uint64_t value);
   void bytes(std::span<const std::byte> source);
+  // The next so many bytes stand one behind the other, and would end behind the limit. Afterwards there is
+  // room for them.
+  virtual void pass_limit(std::size_t length_bytes);
   std::span<std::byte> buffer_;
+  std::size_t limit_;
   std::size_t used_ = 0;
   std::uint32_t items_ = 0;
+
+ private:
+  void need(std::size_t length_bytes) {
+    if (used_ + length_bytes > limit_) [[unlikely]]
+      pass_limit(length_bytes);
+  }
 };
 
 // Appends one entry to a buffer. Usage: construct, add items in commit order, or a room, and finish.
@@ -197,6 +210,20 @@ class JournalWriter : public JournalItems {
   std::uint32_t lock_counter_ = 0;
 };
 
+// Of the items in a room, which come piece by piece: of each piece a checksum seeded with the one before, and
+// at the end one of the last of these, seeded like an entry's. So the pieces can be written, and forgotten,
+// before it is known where the entry will stand.
+class JournalRoomChecksum {
+ public:
+  // Of each piece but the last.
+  static constexpr std::size_t kPiece_bytes = 512U << 10;
+  void add(std::span<const std::byte> piece);
+  std::uint64_t at(StreamPlace place) const;
+
+ private:
+  std::uint64_t last_ = 0;
+};
+// Of items that are there as a whole.
 std::uint64_t journal_room_checksum(std::span<const std::byte> items, StreamPlace place);
 
 // The length of the entry that begins at the start of `bytes`, or 0 when none does. The entry may be

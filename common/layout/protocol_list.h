@@ -15,5 +15,7 @@
   X(mvcc, .description = "ordered by timestamps, with the last versions in the record (RCC)", .serializable = true,            \
     .timestamps = true, .strict = false, .by_clocks = true)                                                                    \
   X(sundial, .description = "logical leases, renewed at commit; the timestamp is found then (SUNDIAL)", .serializable = true,  \
-    .single_version = true, .timestamps = true, .strict = false)
+    .single_version = true, .timestamps = true, .strict = false)                                                               \
+  X(drtm, .description = "two-phase locking, with read leases that end by themselves (DrTM)", .serializable = true,             \
+    .single_version = true)
 // clang-format on

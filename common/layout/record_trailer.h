@@ -4,6 +4,9 @@
 //                   link to the newest overflow entry, 0 = none. Only the memory server writes it.
 //   lease           where records have timestamps: the newest timestamp at which a reader counts on the
 //                   current version. Raised by CAS by readers; it only grows.
+//   read lease      under drtm: the moment until which readers count on the current version, in memory server
+//                   0's time, 0 = none. Raised by CAS by readers; writers wait for it
+//                   (compute/protocol/drtm/record_state.h).
 //   waiter          otherwise: slot and priority of the oldest transaction that waits for the record's lock,
 //                   as in lock words, 0 = none. Set by CAS by the waiter, also in the place of
 //                   a younger one; cleared by it, or by others once it is dead.

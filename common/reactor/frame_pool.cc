@@ -44,7 +44,9 @@ void* allocate_frame(std::size_t bytes) {
   if (size_class >= kClasses) return ::operator new(bytes);
   FreeFrame*& head = free_frames[size_class];
   if (head == nullptr) return make_frame(size_class * kClass_bytes);
-  return std::exchange(head, head->next);
+  FreeFrame* const frame = std::exchange(head, head->next);
+  __builtin_prefetch(head);  // it will be asked what is behind it
+  return frame;
 #endif
 }
 

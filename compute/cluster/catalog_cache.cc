@@ -1,199 +1,33 @@
 #include "compute/cluster/catalog_cache.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include "common/layout/hash_entry.h"
-#include "common/layout/index_page.h"
-#include "compute/cluster/role_descriptors.h"
+#include "compute/cluster/catalog_changes.h"
 #include "proto/control.pb.h"
 
 namespace namdb::txn {
 
 using storage::TableRef;
 
-namespace {
-
-// Outside input; nullopt when it makes no sense.
-std::optional<storage::ForeignKey> foreign_key_from_descriptor(const control::ForeignKey& descriptor,
-                                                               const layout::Schema& schema) {
-  if (descriptor.columns_size() == 0 || descriptor.columns_size() != descriptor.referenced_size() ||
-      descriptor.on_delete() >= storage::kForeignKeyActions ||
-      descriptor.on_update() >= storage::kForeignKeyActions) {
-    return std::nullopt;
-  }
-  for (const std::string& column : descriptor.columns()) {
-    if (!schema.find(column)) return std::nullopt;
-  }
-  storage::ForeignKey key;
-  key.name = descriptor.name();
-  key.columns.assign(descriptor.columns().begin(), descriptor.columns().end());
-  key.references = descriptor.references();
-  key.referenced.assign(descriptor.referenced().begin(), descriptor.referenced().end());
-  key.on_delete = static_cast<storage::ForeignKeyAction>(descriptor.on_delete());
-  key.on_update = static_cast<storage::ForeignKeyAction>(descriptor.on_update());
-  key.match_full = descriptor.match_full();
-  key.not_valid = descriptor.not_valid();
-  key.unsettled = descriptor.unsettled();
-  return key;
-}
-
-}  // namespace
-
-Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
-                                                              std::size_t server_count) {
-  constexpr std::uint64_t kMaxBuckets = layout::GlobalAddress::kOffsetMask / layout::kBucket_bytes;
-  const auto unsound = [&descriptor] {
-    return Status(ErrorCode::corrupt_data,
-                  "the catalog's entry of table \"" + descriptor.name() + "\" makes no sense");
+struct CatalogCache::Update {
+  struct Table {
+    std::shared_ptr<storage::Table> object;  // a known one, or another
+    std::vector<layout::BucketArray> arrays;
+    bool frozen = false;
+    bool is_of_rows = false;
   };
-  std::vector<layout::Column> columns;
-  for (const control::Column& source : descriptor.columns()) {
-    const auto type = layout::column_type_from_code(source.type());
-    const std::uint32_t most_digits = type == layout::ColumnType::decimal ? 38 : 18;
-    if (!type || source.precision() > most_digits || source.scale() > most_digits) return unsound();
-    layout::Column column;
-    column.name = source.name();
-    column.type = *type;
-    column.length_bytes = source.length_bytes();
-    column.precision = static_cast<std::uint8_t>(source.precision());
-    column.scale = static_cast<std::uint8_t>(source.scale());
-    column.not_null = source.not_null();
-    if (source.has_default_text()) column.default_text = source.default_text();
-    columns.push_back(std::move(column));
-  }
-  auto schema = layout::Schema::create(std::move(columns), {descriptor.key().begin(), descriptor.key().end()},
-                                       {descriptor.partition().begin(), descriptor.partition().end()});
-  if (!schema.ok() || descriptor.id() == 0 || descriptor.ring_slots() == 0 ||
-      descriptor.ring_slots() > layout::kMaxRingSlots || descriptor.buckets_per_server() == 0 ||
-      descriptor.reader_words() > layout::kReaderWords ||
-      (descriptor.reader_words() != 0 && !descriptor.single_version()) ||
-      static_cast<std::size_t>(descriptor.bucket_base_size()) != server_count ||
-      (descriptor.doublings_size() != 0 && descriptor.doublings_size() != descriptor.bucket_base_size())) {
-    return unsound();
-  }
-  if (descriptor.has_hash_index()) {
-    if (schema->partition().empty()) return unsound();
-    schema->chain_by_partition();
-  }
-  auto table = std::make_shared<storage::Table>();
-  table->id = descriptor.id();
-  table->name = descriptor.name();
-  table->schema = std::move(schema).value();
-  table->record = {.payload_bytes = table->schema.row_bytes(),
-                   .ring_slots = descriptor.single_version() ? 0 : descriptor.ring_slots(),
-                   .timestamps = descriptor.timestamps(),
-                   .reader_words = descriptor.reader_words()};
-  table->size_hint_rows = descriptor.size_hint_rows();
-  table->generation = descriptor.generation();
-  for (const control::Check& check : descriptor.checks())
-    table->checks.push_back({check.name(), check.expression()});
-  for (const control::ForeignKey& described : descriptor.foreign_keys()) {
-    std::optional<storage::ForeignKey> key = foreign_key_from_descriptor(described, table->schema);
-    if (!key) return unsound();
-    table->foreign_keys.push_back(*std::move(key));
-  }
-  table->replaces = descriptor.replaces();
-  table->frozen = descriptor.frozen();
-  table->ready_version = descriptor.ready_version();
-  table->altered_version = descriptor.altered_version();
-  for (int server = 0; server < descriptor.bucket_base_size(); ++server) {
-    const std::uint32_t doublings = descriptor.doublings_size() == 0 ? 0 : descriptor.doublings(server);
-    const std::uint64_t base = descriptor.bucket_base(server);
-    if (doublings >= 48 || descriptor.buckets_per_server() > kMaxBuckets >> doublings || base % 8 != 0 ||
-        base > layout::GlobalAddress::kOffsetMask) {
-      return unsound();
-    }
-    table->arrays.push_back(
-        {base, descriptor.buckets_per_server() << doublings, descriptor.generation() + doublings});
-  }
-  return table;
-}
-
-Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& descriptor,
-                                                const storage::Table& table, std::size_t server_count) {
-  const auto unsound = [&descriptor] {
-    return Status(ErrorCode::corrupt_data,
-                  "the catalog's entry of index \"" + descriptor.name() + "\" makes no sense");
-  };
-  std::vector<layout::IndexColumn> columns;
-  for (const control::IndexColumn& column : descriptor.columns()) {
-    columns.push_back({column.column(), column.descending()});
-  }
-  auto shape = layout::IndexShape::create(table.schema, std::move(columns));
-  if (!shape.ok() || descriptor.id() == 0 || descriptor.parts_size() == 0 ||
-      descriptor.page_bytes() < layout::kMinIndexPage_bytes ||
-      descriptor.page_bytes() > layout::kMaxIndexPage_bytes || descriptor.page_bytes() % 8 != 0) {
-    return unsound();
-  }
-  auto index = std::make_shared<storage::Index>();
-  index->id = descriptor.id();
-  index->table = table.id;
-  index->name = descriptor.name();
-  index->unique = descriptor.unique();
-  index->constraint = descriptor.constraint();
-  index->primary = descriptor.primary();
-  if (descriptor.state() == control::INDEX_READY) index->ready_version = descriptor.ready_version();
-  index->replaced_version = descriptor.replaced_version();
-  index->shape = std::move(*shape);
-  index->page_bytes = descriptor.page_bytes();
-  for (const control::IndexPart& part : descriptor.parts()) {
-    if (part.server() >= server_count || (index->parts.empty() && !part.low().empty()) ||
-        (!index->parts.empty() && part.low() <= index->parts.back().low)) {
-      return unsound();
-    }
-    index->parts.push_back({static_cast<layout::ServerId>(part.server()), part.low()});
-  }
-  return storage::IndexRef(std::move(index));
-}
-
-Result<storage::IndexRef> hash_index_from_descriptor(const control::TableDescriptor& descriptor,
-                                                     const storage::Table& table, TableRef entries) {
-  const control::HashIndex& source = descriptor.hash_index();
-  std::vector<layout::IndexColumn> columns;
-  for (const std::uint32_t column : source.columns()) columns.push_back({column, false});
-  auto shape = layout::IndexShape::create(table.schema, std::move(columns));
-  if (!shape.ok()) return shape.status();
-  const auto schema = layout::hash_entry_schema(*shape, source.unique());
-  if (!schema.ok() || schema->key_bytes() != entries->schema.key_bytes() ||
-      schema->row_bytes() != entries->schema.row_bytes() ||
-      schema->columns().size() != entries->schema.columns().size()) {
-    return Status(ErrorCode::corrupt_data,
-                  "the catalog's entry of index \"" + descriptor.name() + "\" makes no sense");
-  }
-  auto index = std::make_shared<storage::Index>();
-  index->id = descriptor.id();
-  index->table = table.id;
-  index->name = descriptor.name();
-  index->unique = source.unique();
-  index->hash = true;
-  index->entries = std::move(entries);
-  if (source.state() == control::INDEX_READY) index->ready_version = source.ready_version();
-  index->shape = std::move(*shape);
-  return storage::IndexRef(std::move(index));
-}
-
-control::Column descriptor_of(const layout::Column& column) {
-  control::Column descriptor;
-  descriptor.set_name(column.name);
-  descriptor.set_type(static_cast<std::uint32_t>(column.type));
-  descriptor.set_length_bytes(column.length_bytes);
-  descriptor.set_precision(column.precision);
-  descriptor.set_scale(column.scale);
-  descriptor.set_not_null(column.not_null);
-  if (column.default_text) descriptor.set_default_text(*column.default_text);
-  return descriptor;
-}
-
-control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema) {
-  control::TableDescriptor descriptor;
-  descriptor.set_name(name);
-  for (const layout::Column& column : schema.columns()) *descriptor.add_columns() = descriptor_of(column);
-  for (const std::uint32_t column : schema.key()) descriptor.add_key(column);
-  for (const std::uint32_t column : schema.partition()) descriptor.add_partition(column);
-  return descriptor;
-}
+  bool whole = false;
+  std::uint64_t version = 0;
+  std::uint64_t position = 0;
+  std::set<std::uint32_t> dropped;
+  std::map<std::uint32_t, Table> tables;
+  std::vector<storage::IndexRef> indexes;
+  std::vector<storage::RoutineRef> routines;
+  bool has_roles = false;
+  RoleEntries role_entries;
+  storage::RolesRef roles;
+};
 
 bool CatalogCache::current(const storage::Table& table) const {
   const auto found = by_id_.find(table.id);
@@ -213,11 +47,6 @@ TableRef CatalogCache::find_id(std::uint32_t id) const {
   return found == by_id_.end() ? nullptr : found->second;
 }
 
-bool CatalogCache::frozen(std::uint32_t table) const {
-  const auto found = by_id_.find(table);
-  return found != by_id_.end() && found->second->frozen;
-}
-
 TableRef CatalogCache::table_of_index(std::string_view name) const {
   for (const auto& [id, table] : by_id_) {
     for (const storage::IndexRef& index : table->indexes) {
@@ -227,8 +56,14 @@ TableRef CatalogCache::table_of_index(std::string_view name) const {
   return nullptr;
 }
 
+TableRef CatalogCache::table_of_index(std::uint32_t id) const {
+  const auto found = index_tables_.find(id);
+  return found == index_tables_.end() ? nullptr : find_id(found->second);
+}
+
 std::vector<TableRef> CatalogCache::all() const {
   std::vector<TableRef> tables;
+  tables.reserve(by_name_.size());
   for (const auto& [name, table] : by_name_) tables.push_back(table);
   return tables;
 }
@@ -244,87 +79,200 @@ std::vector<storage::RoutineRef> CatalogCache::routines() const {
   return routines;
 }
 
-Result<CatalogCache::Routines> CatalogCache::routines_of(const control::GetCatalogReply& reply) const {
-  Routines routines;
-  for (const control::RoutineDescriptor& descriptor : reply.routines()) {
+// --- reading ---
+
+Status CatalogCache::read_tables(const CatalogChanges& changes, Update* update) const {
+  for (const auto& [id, descriptor] : changes.tables) {
+    auto made = table_from_descriptor(descriptor, cluster_.server_count());
+    if (!made.ok()) return made.status();
+    Update::Table& table = update->tables[id];
+    table.object = std::move(made).value();
+    table.arrays = table.object->arrays;
+    table.frozen = descriptor.frozen();
+    table.is_of_rows = !descriptor.has_hash_index();
+    const auto known = by_id_.find(id);
+    if (known != by_id_.end() && known->second->generation == descriptor.generation() &&
+        known->second->altered_version == descriptor.altered_version())
+      table.object = known->second;
+  }
+  return {};
+}
+
+Status CatalogCache::read_indexes(const CatalogChanges& changes, Update* update) const {
+  const auto table_with = [&](std::uint32_t id) -> const storage::Table* {
+    if (const auto changed = update->tables.find(id); changed != update->tables.end())
+      return changed->second.object.get();
+    const auto known = by_id_.find(id);
+    const bool is_there = known != by_id_.end() && !changes.whole && !changes.dropped.contains(id);
+    return is_there ? known->second.get() : nullptr;
+  };
+  const auto has_no_table = [](const std::string& name) {
+    return Status(ErrorCode::corrupt_data, "index \"" + name + "\" has no table");
+  };
+  for (const auto& [id, descriptor] : changes.indexes) {
+    const storage::Table* const table = table_with(descriptor.table());
+    if (table == nullptr) return has_no_table(descriptor.name());
+    auto made = index_from_descriptor(descriptor, *table, cluster_.server_count());
+    if (!made.ok()) return made.status();
+    update->indexes.push_back(std::move(*made));
+  }
+  for (const auto& [id, descriptor] : changes.tables) {
+    if (!descriptor.has_hash_index()) continue;
+    const storage::Table* const table = table_with(descriptor.hash_index().table());
+    if (table == nullptr || table->schema.chained()) return has_no_table(descriptor.name());
+    auto made = hash_index_from_descriptor(descriptor, *table, update->tables[id].object);
+    if (!made.ok()) return made.status();
+    update->indexes.push_back(std::move(*made));
+  }
+  return {};
+}
+
+Status CatalogCache::read_routines(const CatalogChanges& changes, Update* update) const {
+  std::set<std::string> names;
+  for (const auto& [id, descriptor] : changes.routines) {
     storage::RoutineRef routine = find_routine(descriptor.name());
-    if (routine == nullptr || routine->id != descriptor.id() || routine->version != descriptor.version()) {
-      routine = std::make_shared<const storage::Routine>(storage::Routine{
-          descriptor.id(), descriptor.name(), descriptor.definition(), descriptor.version()});
+    const bool is_known = routine != nullptr && routine->id == id && routine->version == descriptor.version();
+    const bool is_others = routine != nullptr && routine->id != id && !changes.whole &&
+                           !changes.dropped.contains(routine->id) && !changes.routines.contains(routine->id);
+    if (!is_known) {
+      routine = std::make_shared<const storage::Routine>(
+          storage::Routine{id, descriptor.name(), descriptor.definition(), descriptor.version()});
     }
-    const bool sound = descriptor.id() != 0 && !descriptor.name().empty() && descriptor.version() != 0 &&
-                       descriptor.version() <= reply.version();
-    if (!sound || !routines.emplace(descriptor.name(), std::move(routine)).second)
+    const bool is_sound = id != 0 && !descriptor.name().empty() && descriptor.version() != 0 &&
+                          descriptor.version() <= changes.version && !is_others;
+    if (!is_sound || !names.insert(descriptor.name()).second)
       return Status(ErrorCode::corrupt_data,
                     "the catalog's entry of procedure \"" + descriptor.name() + "\" makes no sense");
+    update->routines.push_back(std::move(routine));
   }
-  return routines;
+  return {};
+}
+
+Status CatalogCache::read_roles(const CatalogChanges& changes, Update* update) const {
+  if (version_ != 0 && roles_->version() == changes.roles_version) return {};
+  update->has_roles = true;
+  if (!changes.whole) update->role_entries = role_entries_;
+  for (const std::uint32_t id : changes.dropped) {
+    update->role_entries.roles.erase(id);
+    update->role_entries.rights.erase(id);
+  }
+  for (const auto& [id, role] : changes.roles) {
+    if (Status status = add_role(role, &update->role_entries); !status.ok()) return status;
+  }
+  for (const auto& [id, rights] : changes.rights) {
+    if (Status status = add_rights(rights, &update->role_entries); !status.ok()) return status;
+  }
+  auto roles = roles_of(update->role_entries, changes.roles_version);
+  if (!roles.ok()) return roles.status();
+  update->roles = *std::move(roles);
+  return {};
+}
+
+Result<CatalogCache::Update> CatalogCache::read(const CatalogChanges& changes) const {
+  Update update;
+  update.whole = changes.whole;
+  update.version = changes.version;
+  update.position = changes.position;
+  update.dropped = changes.dropped;
+  Status status = read_tables(changes, &update);
+  if (status.ok()) status = read_indexes(changes, &update);
+  if (status.ok()) status = read_routines(changes, &update);
+  if (status.ok()) status = read_roles(changes, &update);
+  if (!status.ok()) return status;
+  return update;
+}
+
+// --- making ---
+
+void CatalogCache::forget_all() {
+  by_name_.clear();
+  by_id_.clear();
+  index_tables_.clear();
+  frozen_.clear();
+  referencing_.clear();
+  routines_.clear();
+  routine_names_.clear();
+}
+
+void CatalogCache::forget_name(const storage::Table& table) {
+  const auto named = by_name_.find(table.name);
+  if (named != by_name_.end() && named->second->id == table.id) by_name_.erase(named);
+}
+
+void CatalogCache::forget(std::uint32_t id) {
+  if (const auto table = by_id_.find(id); table != by_id_.end()) {
+    forget_name(*table->second);
+    by_id_.erase(table);
+    frozen_.erase(id);
+    referencing_.erase(id);
+  }
+  if (const auto index = index_tables_.find(id); index != index_tables_.end()) {
+    const auto table = by_id_.find(index->second);
+    if (table != by_id_.end())
+      std::erase_if(table->second->indexes, [id](const auto& other) { return other->id == id; });
+    index_tables_.erase(index);
+  }
+  if (const auto routine = routine_names_.find(id); routine != routine_names_.end()) {
+    const auto named = routines_.find(routine->second);
+    if (named != routines_.end() && named->second->id == id) routines_.erase(named);
+    routine_names_.erase(routine);
+  }
+}
+
+void CatalogCache::make(Update update) {
+  if (update.whole) forget_all();
+  for (const std::uint32_t id : update.dropped) forget(id);
+  // All former names first: another table may have one of them now.
+  for (const auto& [id, table] : update.tables) {
+    const auto known = by_id_.find(id);
+    if (known != by_id_.end()) forget_name(*known->second);
+  }
+  for (auto& [id, table] : update.tables) {
+    std::shared_ptr<storage::Table>& entry = by_id_[id];
+    if (update.whole) table.object->indexes.clear();
+    if (entry != nullptr && entry != table.object) table.object->indexes = entry->indexes;
+    entry = table.object;
+    entry->arrays = std::move(table.arrays);
+    entry->frozen = table.frozen;
+    if (table.is_of_rows) by_name_.insert_or_assign(entry->name, entry);
+    frozen_.erase(id);
+    if (table.frozen) frozen_.insert(id);
+    referencing_.erase(id);
+    if (!entry->foreign_keys.empty()) referencing_.insert(id);
+  }
+  for (storage::IndexRef& index : update.indexes) {
+    index_tables_[index->id] = index->table;
+    std::vector<storage::IndexRef>& indexes = by_id_[index->table]->indexes;
+    const auto place =
+        std::ranges::lower_bound(indexes, index->id, {}, [](const auto& other) { return other->id; });
+    if (place != indexes.end() && (*place)->id == index->id) {
+      *place = std::move(index);
+    } else {
+      indexes.insert(place, std::move(index));
+    }
+  }
+  for (storage::RoutineRef& routine : update.routines) {
+    routine_names_[routine->id] = routine->name;
+    routines_.insert_or_assign(routine->name, std::move(routine));
+  }
+  if (update.has_roles) {
+    role_entries_ = std::move(update.role_entries);
+    roles_ = std::move(update.roles);
+  }
+  version_ = update.version;
+  position_ = update.position;
 }
 
 reactor::Task<Status> CatalogCache::refresh() {
-  control::GetCatalogRequest request;
-  request.set_known_version(version_);
-  control::GetCatalogReply reply;
-  Status status = co_await cluster_.call(0, control::GET_CATALOG, request, &reply);
+  CatalogChanges changes;
+  Status status = co_await read_changes(&cluster_, version_, position_, &changes);
   if (!status.ok()) co_return status;
-  if (reply.unchanged() || reply.version() <= version_) co_return Status();
-  std::map<std::string, TableRef, std::less<>> by_name;
-  std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id;
-  for (const control::TableDescriptor& descriptor : reply.tables()) {
-    auto made = table_from_descriptor(descriptor, cluster_.server_count());
-    if (!made.ok()) co_return made.status();
-    std::shared_ptr<storage::Table> table = std::move(made).value();
-    // Its indexes come below; nothing suspends in between.
-    if (const auto known = by_id_.find(descriptor.id());
-        known != by_id_.end() && known->second->generation == descriptor.generation() &&
-        known->second->altered_version == descriptor.altered_version()) {
-      known->second->arrays = std::move(table->arrays);
-      known->second->frozen = table->frozen;
-      table = known->second;
-    }
-    if (!descriptor.has_hash_index()) by_name.emplace(table->name, table);
-    by_id.emplace(table->id, table);
-  }
-  std::map<std::uint32_t, std::vector<storage::IndexRef>> indexes;  // by table
-  for (const control::IndexDescriptor& descriptor : reply.indexes()) {
-    const auto table = by_id.find(descriptor.table());
-    if (table == by_id.end()) {
-      co_return Status(ErrorCode::corrupt_data, "index \"" + descriptor.name() + "\" has no table");
-    }
-    auto made = index_from_descriptor(descriptor, *table->second, cluster_.server_count());
-    if (!made.ok()) co_return made.status();
-    indexes[descriptor.table()].push_back(std::move(*made));
-  }
-  for (const control::TableDescriptor& descriptor : reply.tables()) {
-    if (!descriptor.has_hash_index()) continue;
-    const auto table = by_id.find(descriptor.hash_index().table());
-    if (table == by_id.end() || table->second->schema.chained())
-      co_return Status(ErrorCode::corrupt_data, "index \"" + descriptor.name() + "\" has no table");
-    auto made = hash_index_from_descriptor(descriptor, *table->second, by_id[descriptor.id()]);
-    if (!made.ok()) co_return made.status();
-    indexes[table->first].push_back(std::move(*made));
-  }
-  auto routines = routines_of(reply);
-  if (!routines.ok()) co_return routines.status();
-  storage::RolesRef roles = roles_;
-  if (version_ == 0 || roles->version() != reply.roles_version()) {
-    auto read = roles_from_reply(reply);
-    if (!read.ok()) co_return read.status();
-    roles = *std::move(read);
-  }
-  for (auto& [id, table] : by_id) {
-    auto& sorted = indexes[id];
-    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
-    table->indexes = std::move(sorted);
-  }
-  version_ = reply.version();
-  has_foreign_keys_ =
-      std::ranges::any_of(by_id, [](const auto& entry) { return !entry.second->foreign_keys.empty(); });
-  has_frozen_ = std::ranges::any_of(by_id, [](const auto& entry) { return entry.second->frozen; });
-  by_name_ = std::move(by_name);
-  by_id_ = std::move(by_id);
-  routines_ = std::move(*routines);
-  roles_ = std::move(roles);
+  // It is as it was, or another task has learned more meanwhile. Changes that begin before what is known now
+  // are those of the same entries, and end behind it.
+  if (changes.version <= version_) co_return Status();
+  auto update = read(changes);
+  if (!update.ok()) co_return update.status();
+  make(*std::move(update));
   co_return Status();
 }
 

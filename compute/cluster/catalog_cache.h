@@ -1,11 +1,15 @@
 // A worker's copy of the catalog (NAM-DB §6.1): refreshed by a call when a name is unknown or when a snapshot
-// shows another catalog version. A refresh keeps the objects of tables that are still there: all that can
-// have changed in them is where their main buckets are, and which indexes they have. It keeps those of
-// routines whose version is the same, and that of the roles while none of them has changed.
+// shows another catalog version. A refresh costs what has changed since the last one (catalog_changes.h), and
+// keeps the objects of all else. It keeps those of tables that are still there: all that can have changed in
+// them is where their main buckets are, and which indexes they have. It keeps those of routines whose version
+// is the same, and that of the roles while none of them has changed.
+//
+// Tasks may refresh side by side: the latest version stays.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,21 +19,12 @@
 #include "compute/api/routine.h"
 #include "compute/api/table.h"
 #include "compute/cluster/cluster.h"
-#include "proto/control_types.h"
+#include "compute/cluster/role_descriptors.h"
+#include "compute/cluster/table_descriptors.h"
 
 namespace namdb::txn {
 
-// Outside input: error corrupt_data when the description is malformed.
-Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
-                                                              std::size_t server_count);
-// Of an index of that table. The same.
-Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& descriptor,
-                                                const storage::Table& table, std::size_t server_count);
-// Of a hash index of that table, whose entries are in the other.
-Result<storage::IndexRef> hash_index_from_descriptor(const control::TableDescriptor& descriptor,
-                                                     const storage::Table& table, storage::TableRef entries);
-control::Column descriptor_of(const layout::Column& column);
-control::TableDescriptor descriptor_of(const std::string& name, const layout::Schema& schema);
+struct CatalogChanges;
 
 class CatalogCache {
  public:
@@ -41,12 +36,15 @@ class CatalogCache {
   // False when the table was dropped or altered, or is known under a former connection only.
   bool current(const storage::Table& table) const;
   // Another table is to take that one's place.
-  bool frozen(std::uint32_t table) const;
-  bool has_frozen() const { return has_frozen_; }
-  bool has_foreign_keys() const { return has_foreign_keys_; }
+  bool frozen(std::uint32_t table) const { return frozen_.contains(table); }
+  bool has_frozen() const { return !frozen_.empty(); }
+  bool has_foreign_keys() const { return !referencing_.empty(); }
+  // In the order of their names.
   std::vector<storage::TableRef> all() const;
   // The table that has an index of that name; null when there is none.
   storage::TableRef table_of_index(std::string_view name) const;
+  // The table that has that index, of any kind and state; null when there is none.
+  storage::TableRef table_of_index(std::uint32_t id) const;
   // Null when there is none.
   storage::RoutineRef find_routine(std::string_view name) const;
   std::vector<storage::RoutineRef> routines() const;
@@ -56,16 +54,30 @@ class CatalogCache {
 
  private:
   using Routines = std::map<std::string, storage::RoutineRef, std::less<>>;  // by name
-  // Outside input.
-  Result<Routines> routines_of(const control::GetCatalogReply& reply) const;
+  // Changes that are sound, made into objects.
+  struct Update;
+  // These are outside input.
+  Result<Update> read(const CatalogChanges& changes) const;
+  Status read_tables(const CatalogChanges& changes, Update* update) const;
+  Status read_indexes(const CatalogChanges& changes, Update* update) const;
+  Status read_routines(const CatalogChanges& changes, Update* update) const;
+  Status read_roles(const CatalogChanges& changes, Update* update) const;
+  void make(Update update);
+  void forget_all();
+  void forget(std::uint32_t id);
+  void forget_name(const storage::Table& table);
 
   Cluster& cluster_;
   std::uint64_t version_ = 0;
-  bool has_frozen_ = false;
-  bool has_foreign_keys_ = false;
+  std::uint64_t position_ = 0;                                      // of the connection's GET_CATALOG
   std::map<std::string, storage::TableRef, std::less<>> by_name_;   // tables of rows
   std::map<std::uint32_t, std::shared_ptr<storage::Table>> by_id_;  // also those of hash indexes' entries
+  std::map<std::uint32_t, std::uint32_t> index_tables_;             // of indexes, by their ids
+  std::set<std::uint32_t> frozen_;                                  // tables
+  std::set<std::uint32_t> referencing_;                             // tables with foreign keys
   Routines routines_;
+  std::map<std::uint32_t, std::string> routine_names_;  // by their ids
+  RoleEntries role_entries_;
   storage::RolesRef roles_ = std::make_shared<const storage::Roles>();
 };
 

@@ -34,7 +34,11 @@ bool may_return(const Status& why) {
 }  // namespace
 
 Cluster::Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options)
-    : executor_(executor), fabric_(fabric), options_(std::move(options)), timestamps_(executor) {}
+    : executor_(executor),
+      fabric_(fabric),
+      options_(std::move(options)),
+      timestamps_(executor),
+      soft_time_(executor) {}
 
 std::string Cluster::hello(std::size_t server) const {
   control::Hello hello;
@@ -76,16 +80,20 @@ reactor::Task<Status> Cluster::connect() {
     Status status = accept(i, welcome);
     if (!status.ok()) co_return status;
     if (i == 0) timestamps_.follow(welcome.clock_ns(), sent_ns);
+    if (i == 0) soft_time_.follow(welcome.clock_ns(), sent_ns);
   }
+  soft_time_.connected();
   co_return co_await join();
 }
 
 Status Cluster::accept(std::size_t i, const control::Welcome& welcome) {
   const std::string& address = options_.memory_servers[i];
   const layout::RegionMap& map = links_[i].map;
-  if (welcome.protocol_version() != calls::kProtocolVersion || !map.certified()) {
-    return disagreement(address, "speaks another protocol or region format version");
+  if (welcome.protocol_version() != calls::kProtocolVersion) {
+    return disagreement(address, "speaks protocol version " + std::to_string(welcome.protocol_version()) +
+                                     ", not " + std::to_string(calls::kProtocolVersion));
   }
+  if (!map.certified()) return disagreement(address, "has another region format version");
   if (welcome.server_id() != i || welcome.server_count() != options_.memory_servers.size()) {
     return disagreement(address, "is server " + std::to_string(welcome.server_id()) + " of " +
                                      std::to_string(welcome.server_count()) + ", not " + std::to_string(i) +

@@ -26,6 +26,7 @@
 #include "common/layout/vector_parts.h"
 #include "common/reactor/task.h"
 #include "compute/cluster/optimisations.h"
+#include "compute/cluster/soft_time.h"
 #include "compute/cluster/timestamp_clock.h"
 #include "proto/control_types.h"
 
@@ -100,6 +101,7 @@ class Cluster {
   // Those of this compute server that the database's preset has, too.
   const Optimisations& optimisations() const { return optimisations_; }
   TimestampClock& timestamps() { return timestamps_; }
+  SoftTime& soft_time() { return soft_time_; }
   StageTimes* stage_times() const { return options_.stage_times; }
   // The loss of another server than 0 is borne.
   bool bears_loss() const {
@@ -170,6 +172,7 @@ class Cluster {
   Optimisations optimisations_;
   layout::StageCode stages_;
   TimestampClock timestamps_;
+  SoftTime soft_time_;
 };
 
 }  // namespace namdb::txn

@@ -53,27 +53,37 @@ ObjectRights rights_from(const control::ObjectRights& descriptor) {
 
 }  // namespace
 
-Result<storage::RolesRef> roles_from_reply(const control::GetCatalogReply& reply) {
+Status add_role(const control::RoleDescriptor& descriptor, RoleEntries* entries) {
+  if (descriptor.id() == 0 || descriptor.name().empty())
+    return unsound_entry("role \"" + descriptor.name() + "\"");
+  entries->roles[descriptor.id()] = role_from(descriptor);
+  return {};
+}
+
+Status add_rights(const control::ObjectRights& descriptor, RoleEntries* entries) {
+  const bool is_known =
+      descriptor.kind() >= control::OBJECT_TABLE && descriptor.kind() <= control::OBJECT_VIEW;
+  if (!is_known) return unsound_entry("rights " + std::to_string(descriptor.id()));
+  entries->rights[descriptor.id()] = rights_from(descriptor);
+  return {};
+}
+
+Result<storage::RolesRef> roles_of(const RoleEntries& entries, std::uint64_t version) {
   std::vector<Role> roles;
   std::set<std::string> names;
-  std::set<std::uint32_t> ids;
-  for (const control::RoleDescriptor& descriptor : reply.roles()) {
-    const bool sound = descriptor.id() != 0 && !descriptor.name().empty() &&
-                       ids.insert(descriptor.id()).second && names.insert(descriptor.name()).second;
-    if (!sound) return unsound_entry("role \"" + descriptor.name() + "\"");
-    roles.push_back(role_from(descriptor));
+  for (const auto& [id, role] : entries.roles) {
+    if (!names.insert(role.name).second) return unsound_entry("role \"" + role.name + "\"");
+    roles.push_back(role);
   }
   std::vector<ObjectRights> rights;
+  rights.reserve(entries.rights.size());
   std::set<storage::SecuredObject> objects;
-  for (const control::ObjectRights& descriptor : reply.rights()) {
-    const bool known =
-        descriptor.kind() >= control::OBJECT_TABLE && descriptor.kind() <= control::OBJECT_VIEW;
-    if (!known || !ids.insert(descriptor.id()).second ||
-        !objects.insert(rights_from(descriptor).object).second)
-      return unsound_entry("rights " + std::to_string(descriptor.id()));
-    rights.push_back(rights_from(descriptor));
+  for (const auto& [id, entry] : entries.rights) {
+    if (entries.roles.contains(id) || !objects.insert(entry.object).second)
+      return unsound_entry("rights " + std::to_string(id));
+    rights.push_back(entry);
   }
-  return std::make_shared<const storage::Roles>(std::move(roles), std::move(rights), reply.roles_version());
+  return std::make_shared<const storage::Roles>(std::move(roles), std::move(rights), version);
 }
 
 void describe_role(const Role& role, control::RoleDescriptor* descriptor) {

@@ -25,6 +25,12 @@ constexpr std::uint64_t kPatience_ns = 200 * kMillisecond_ns;
 constexpr std::uint32_t kRoundsWithoutSleep = 16;
 constexpr std::uint64_t kMaxPause_ns = 500 * kMicrosecond_ns;
 constexpr std::size_t kPrefetched_bytes = 512;  // of a row's image
+constexpr std::size_t kRowsAhead = 8;
+
+void prefetch_image(const Access& row) {
+  const std::size_t length_bytes = std::min<std::size_t>(row.image.size(), kPrefetched_bytes);
+  for (std::size_t i = 0; i < length_bytes; i += 64) __builtin_prefetch(row.image.data() + i);
+}
 
 }  // namespace
 
@@ -41,6 +47,7 @@ void ChainLocks::add(Access& access) {
     for (std::size_t i = 1; i < lookup.chain().size(); ++i) add_bucket(chain, lookup.chain()[i]);
   }
   chain.inserts.push_back(&access);
+  ++inserts_;
 }
 
 void ChainLocks::expect(ChainLock& chain, HeaderWord found) {
@@ -87,8 +94,10 @@ reactor::Task<Status> ChainLocks::reserve_space() {
   for (std::size_t at = 0; at < chains_.size(); ++at) {
     if ((at + 1) % RowParts::kRowsInTurn == 0) co_await worker_.executor.yield();
     ChainLock& chain = chains_[at];
-    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-      const layout::ServerId server = chain.main.server();
+    const layout::ServerId server = chain.main.server();
+    chain.records.reserve(chain.inserts.size());
+    worker_.space.take_reserved(*chain.table, server, chain.inserts.size(), chain.records);
+    while (chain.records.size() != chain.inserts.size()) {
       auto record = co_await worker_.space.take_record(*chain.table, server, counters_);
       if (!record.ok()) co_return without_space(record.status(), *chain.table);
       chain.records.push_back(*record);
@@ -263,15 +272,24 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
   co_return Status();
 }
 
+// Where chains have few rows, those of the next chains.
 void ChainLocks::prefetch_behind(std::size_t at) const {
   constexpr std::size_t kStep = 4;  // so many chains take about as long as memory does
   if (at + 3 * kStep >= chains_.size()) return;
   __builtin_prefetch(&chains_[at + 3 * kStep].inserts);
-  for (const Access* insert : chains_[at + 2 * kStep].inserts) __builtin_prefetch(&insert->image);
-  for (const Access* insert : chains_[at + kStep].inserts) {
-    const std::size_t length_bytes = std::min<std::size_t>(insert->image.size(), kPrefetched_bytes);
-    for (std::size_t i = 0; i < length_bytes; i += 64) __builtin_prefetch(insert->image.data() + i);
-  }
+  const auto first_rows = [this](std::size_t chain) {
+    const std::vector<Access*>& rows = chains_[chain].inserts;
+    return std::span(rows).first(std::min(rows.size(), kRowsAhead));
+  };
+  for (const Access* insert : first_rows(at + 2 * kStep)) __builtin_prefetch(&insert->image);
+  for (const Access* insert : first_rows(at + kStep)) prefetch_image(*insert);
+}
+
+// Where they have many, the next ones of the chain.
+void ChainLocks::prefetch_behind(const ChainLock& chain, std::size_t row) {
+  const std::vector<Access*>& rows = chain.inserts;
+  if (row + 2 * kRowsAhead < rows.size()) __builtin_prefetch(&rows[row + 2 * kRowsAhead]->image);
+  if (row + kRowsAhead < rows.size()) prefetch_image(*rows[row + kRowsAhead]);
 }
 
 void ChainLocks::build_records(std::size_t at, layout::Stamp stamp, std::uint64_t timestamp) {
@@ -279,6 +297,7 @@ void ChainLocks::build_records(std::size_t at, layout::Stamp stamp, std::uint64_
   const ChainLock& chain = chains_[at];
   const layout::RecordLayout& layout = chain.table->record;
   for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+    prefetch_behind(chain, i);
     Access& access = *chain.inserts[i];
     layout::seal_body(
         access.image_body(), chain.records[i].address,
@@ -343,26 +362,25 @@ void ChainLocks::add_journal_bytes(JournalBytes& bytes) const {
   }
 }
 
-void ChainLocks::log(layout::ServerId host, JournalItems& items) const {
-  for (std::size_t at = 0; at < chains_.size(); ++at) {
-    const ChainLock& chain = chains_[at];
-    if (chain.main.server() != host) continue;
-    prefetch_behind(at);
-    std::size_t writes = chain.inserts.size();
-    for (const ChainBucket& bucket : chain.buckets)
-      bucket_writes(bucket, [&](GlobalAddress, std::span<const std::byte>) { ++writes; });
-    items.chain(chain.main, static_cast<std::uint32_t>(chain.inserts.size()),
-                static_cast<std::uint32_t>(writes));
-    for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
-      items.chain_record(chain.records[i].address, chain.records[i].number,
-                         {chain.inserts[i]->image.data(), chain.table->record.locked_bytes()});
-    }
-    // New buckets lie at the end; they must stand before the bucket that leads to them.
-    for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
-      bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
-        items.chain_write(address, bytes);
-      });
-    }
+void ChainLocks::log(std::size_t at, layout::ServerId host, JournalItems& items) const {
+  const ChainLock& chain = chains_[at];
+  if (chain.main.server() != host) return;
+  prefetch_behind(at);
+  std::size_t writes = chain.inserts.size();
+  for (const ChainBucket& bucket : chain.buckets)
+    bucket_writes(bucket, [&](GlobalAddress, std::span<const std::byte>) { ++writes; });
+  items.chain(chain.main, static_cast<std::uint32_t>(chain.inserts.size()),
+              static_cast<std::uint32_t>(writes));
+  for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+    prefetch_behind(chain, i);
+    items.chain_record(chain.records[i].address, chain.records[i].number,
+                       {chain.inserts[i]->image.data(), chain.table->record.locked_bytes()});
+  }
+  // New buckets lie at the end; they must stand before the bucket that leads to them.
+  for (auto bucket = chain.buckets.rbegin(); bucket != chain.buckets.rend(); ++bucket) {
+    bucket_writes(*bucket, [&](GlobalAddress address, std::span<const std::byte> bytes) {
+      items.chain_write(address, bytes);
+    });
   }
 }
 
@@ -370,6 +388,7 @@ void ChainLocks::install(std::size_t at, layout::Stamp stamp) {
   prefetch_behind(at);
   ChainLock& chain = chains_[at];
   for (std::size_t i = 0; i < chain.inserts.size(); ++i) {
+    prefetch_behind(chain, i);
     batches_.write(chain.records[i].address, chain.inserts[i]->image.data(),
                    chain.table->record.locked_bytes());
   }

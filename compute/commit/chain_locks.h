@@ -63,12 +63,14 @@ class ChainLocks {
   std::optional<layout::HeaderWord> taken_from(layout::GlobalAddress main) const;
   bool empty() const { return chains_.empty(); }
   std::size_t size() const { return chains_.size(); }
+  // The rows in them.
+  std::size_t inserts() const { return inserts_; }
 
   // After place(), for each chain. `timestamp`: of the new versions, 0 where they have none.
   void build_records(std::size_t chain, layout::Stamp stamp, std::uint64_t timestamp);
 
-  // The items of that host.
-  void log(layout::ServerId host, layout::JournalItems& items) const;
+  // The chain's item, if it lies on that host.
+  void log(std::size_t chain, layout::ServerId host, layout::JournalItems& items) const;
   void install(std::size_t chain, layout::Stamp stamp);
   // Adds the WRITEs that release the chains that are held.
   void release(layout::Stamp stamp);
@@ -109,8 +111,10 @@ class ChainLocks {
 
   ChainLock& chain_at(const storage::TableRef& table, const layout::BucketArray& array,
                       layout::GlobalAddress main);
-  // Of rows that come after those of that chain: many rows lie all over the memory, in the order of chains.
+  // Of rows that come after those of that chain, or after that row of it: many rows lie all over the memory,
+  // in the order of chains.
   void prefetch_behind(std::size_t chain) const;
+  static void prefetch_behind(const ChainLock& chain, std::size_t row);
   void index_chains();
   // Of the chain of that bucket, left or not: nothing leads back to one that was left.
   std::optional<std::size_t> position_of(layout::GlobalAddress main) const;
@@ -147,6 +151,7 @@ class ChainLocks {
   txn::BatchSet& batches_;
   fabric::OperationCounters& counters_;
   reactor::StableVector<ChainLock> chains_;  // adding one moves no other
+  std::size_t inserts_ = 0;
   // Places in `chains_` by the main bucket's address, once there are many.
   absl::flat_hash_map<std::uint64_t, std::size_t> by_main_;
 };

@@ -85,7 +85,7 @@ reactor::Task<Status> Commit::run() {
   status = co_await lock();
   if (status.ok() && journal_.in_room()) status = co_await journal_.borrow_rooms();
   const bool changes_indexes = status.ok() && indexes_.any();
-  built_ = RowParts(rows());
+  built_ = parts_of_rows();
   // Versions with timestamps are built once they have been validated.
   const bool builds = transaction_.control().timestamps() == nullptr;
   const IndexWrites::Meanwhile meanwhile = [this, builds] { return builds && build_more_images(); };
@@ -144,6 +144,11 @@ Status Commit::plan(const RowParts& part) {
     chains_.add(access);
   }
   return {};
+}
+
+RowParts Commit::parts_of_rows(std::size_t turns) const {
+  const std::size_t written = std::max<std::size_t>(records_.size() + chains_.inserts(), 1);
+  return RowParts(rows(), std::max<std::size_t>(turns * RowParts::kRowsInTurn * rows() / written, 1));
 }
 
 // Of rows on a server that was lost it is not known any more whether they are as they were read.
@@ -340,13 +345,17 @@ JournalBytes Commit::journal_bytes() const {
   return bytes;
 }
 
-void Commit::add_items(layout::ServerId host, JournalItems& items) const {
-  for (const RecordLock& record : records_) {
+void Commit::add_items(layout::ServerId host, const RowParts& part, JournalItems& items) const {
+  for (std::size_t i = part.begin(); i != part.end(); ++i) {
+    if (i >= records_.size()) {
+      chains_.log(i - records_.size(), host, items);
+      continue;
+    }
+    const RecordLock& record = records_[i];
     if (record.access->lookup.record().server() != host) continue;
     items.update(record.access->lookup.record(), record.ring_slot, record.displaced_body(),
                  record.access->image_body(), form());
   }
-  chains_.log(host, items);
 }
 
 // The vector shows this slot's commits in order, and those of another as they come.

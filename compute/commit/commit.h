@@ -83,11 +83,14 @@ class Commit final : private JournalContents {
 
   // Records, and chains behind them. Where there are many, others have their turn between parts of them.
   std::size_t rows() const { return records_.size() + chains_.size(); }
+  // That a commit into few chains has no more rows in a turn than others. `turns`: so many times the rows.
+  RowParts parts_of_rows(std::size_t turns = 1) const;
   Status plan(const RowParts& part);
   JournalBytes journal_bound() const override;
   JournalBytes journal_least() const override;
   JournalBytes journal_bytes() const override;
-  void add_items(layout::ServerId host, layout::JournalItems& items) const override;
+  RowParts journal_parts() const override { return parts_of_rows(); }
+  void add_items(layout::ServerId host, const RowParts& part, layout::JournalItems& items) const override;
   void add_updates(JournalBytes& bytes) const;
   Status check_reachable() const;
   reactor::Task<Status> lock();

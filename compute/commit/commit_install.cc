@@ -95,7 +95,9 @@ bool Commit::defer_install() {
 }
 
 reactor::Task<Status> Commit::install() {
-  for (RowParts part(installs_added_ ? 0 : rows()); part.next();) {
+  // Each part is a round trip.
+  constexpr std::size_t kTurns = 4;
+  for (RowParts part = installs_added_ ? RowParts(0) : parts_of_rows(kTurns); part.next();) {
     add_installs(part);
     if (!part.more()) break;
     Status status = co_await batches_.run(counters_, layout::Stage::install);

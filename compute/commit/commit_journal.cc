@@ -99,35 +99,31 @@ reactor::Task<Status> CommitJournal::borrow_rooms() {
   co_return Status();
 }
 
-// The items may be longer than registered memory lends: they are written in pieces. The entries go with the
-// last piece.
-bool CommitJournal::add_pieces() {
-  bool more = false;
-  for (Part& part : parts_) {
-    const std::uint64_t length =
-        std::min<std::uint64_t>(part.items.size() - part.written_bytes, fabric::kMaxOperation_bytes);
-    if (length == 0) continue;
-    std::memcpy(part.piece.data(), part.items.data() + part.written_bytes, length);
-    batches_.write(part.room + part.written_bytes, part.piece.data(), length);
-    part.written_bytes += length;
-    more = more || part.written_bytes != part.items.size();
+void CommitJournal::add_pieces(Part& part, RoomItems& items, bool last) {
+  part.pieces = last ? items.take_rest() : items.take_full();
+  for (const RoomItems::Piece& piece : part.pieces) {
+    NAMDB_CHECK(part.written_bytes + piece.length_bytes <= part.bound_bytes);
+    part.checksum.add({piece.buffer.data(), piece.length_bytes});
+    batches_.write(part.room + part.written_bytes, piece.buffer.data(), piece.length_bytes);
+    part.written_bytes += piece.length_bytes;
   }
-  return more;
 }
 
-reactor::Task<Status> CommitJournal::write_rooms() {
-  for (Part& part : parts_) {
-    if (!part.in_room) continue;
-    part.items.resize(part.bound_bytes);
-    JournalItems items(part.items);
-    contents_.add_items(part.host, items);
-    part.items.resize(items.used_bytes());
-    part.piece = fabric::LocalBuffer(worker_.cluster.pool(),
-                                     std::min<std::uint64_t>(part.items.size(), fabric::kMaxOperation_bytes));
-  }
-  while (add_pieces()) {
-    const Status status = co_await batches_.run(counters_, layout::Stage::log);
-    if (!status.ok()) co_return status;
+// The items may be longer than registered memory lends: they are written piece by piece. The entry goes with
+// the last one.
+reactor::Task<Status> CommitJournal::write_room(Part* part) {
+  RoomItems items(worker_.cluster.pool());
+  for (RowParts rows = contents_.journal_parts(); rows.next();) {
+    contents_.add_items(part->host, rows, items);
+    if (!rows.more()) {
+      add_pieces(*part, items, true);
+      break;
+    }
+    if (items.has_enough()) {
+      add_pieces(*part, items, false);
+      const Status status = co_await batches_.run(counters_, layout::Stage::log);
+      if (!status.ok()) co_return status;
+    }
     // Over shared memory nothing suspends: others have their turn between two pieces.
     co_await worker_.executor.yield();
   }
@@ -148,7 +144,8 @@ void CommitJournal::add_entry(Part& part, std::size_t index, layout::Stamp stamp
   JournalWriter writer({part.entry.data(), part.entry_bytes}, stamp, lock, head);
   std::uint32_t length_bytes = frame_bytes() + JournalWriter::kRoom_bytes;
   if (!part.in_room) {
-    contents_.add_items(part.host, writer);
+    for (RowParts rows = contents_.journal_parts(); rows.next();)
+      contents_.add_items(part.host, rows, writer);
     length_bytes = writer.length_bytes();
   }
   const txn::JournalPlace place = slot_->journals().place(stamp.counter, credit_[index], length_bytes);
@@ -158,8 +155,7 @@ void CommitJournal::add_entry(Part& part, std::size_t index, layout::Stamp stamp
     batches_.write(place.pad_address, pad, bytes.size());
   }
   if (part.in_room) {
-    writer.room(part.room, static_cast<std::uint32_t>(part.items.size()),
-                layout::journal_room_checksum(part.items, place.entry));
+    writer.room(part.room, static_cast<std::uint32_t>(part.written_bytes), part.checksum.at(place.entry));
   }
   part.end = place.entry.position + layout::journal_stream_bytes(length_bytes);
   add_write(place.address, part.entry.data(), writer.finish(place.entry));
@@ -170,8 +166,9 @@ void CommitJournal::add_entries(layout::Stamp stamp, layout::Stamp lock) {
 }
 
 reactor::Task<Status> CommitJournal::log(layout::Stamp stamp, layout::Stamp lock) {
-  if (in_room()) {
-    const Status status = co_await write_rooms();
+  for (Part& part : parts_) {
+    if (!part.in_room) continue;
+    const Status status = co_await write_room(&part);
     if (!status.ok()) co_return status;
   }
   add_entries(stamp, lock);

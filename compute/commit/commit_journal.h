@@ -23,7 +23,9 @@
 #include "common/reactor/pooled_allocator.h"
 #include "common/reactor/stable_vector.h"
 #include "compute/cluster/batch_set.h"
+#include "compute/commit/room_items.h"
 #include "compute/txn/execution_slot.h"
+#include "compute/txn/row_parts.h"
 #include "compute/txn/worker_state.h"
 
 namespace namdb::protocol {
@@ -46,8 +48,9 @@ class JournalContents {
   virtual JournalBytes journal_bound() const = 0;
   virtual JournalBytes journal_least() const = 0;
   virtual JournalBytes journal_bytes() const = 0;
-  // The items of that host, in commit order.
-  virtual void add_items(layout::ServerId host, layout::JournalItems& items) const = 0;
+  // Parts of the changes, in commit order; and the items of that host in a part.
+  virtual RowParts journal_parts() const = 0;
+  virtual void add_items(layout::ServerId host, const RowParts& part, layout::JournalItems& items) const = 0;
 
  protected:
   ~JournalContents() = default;
@@ -85,21 +88,21 @@ class CommitJournal {
   struct Part {
     layout::ServerId host = 0;
     bool in_room = false;
-    std::uint64_t bound_bytes = 0;    // of the items
-    layout::GlobalAddress room;       // once borrowed
-    fabric::LocalBuffer entry;        // and a pad behind it
-    std::uint64_t entry_bytes = 0;    // at most
-    std::vector<std::byte> items;     // in a room
-    fabric::LocalBuffer piece;        // of the items
-    std::uint64_t written_bytes = 0;  // of the items
-    std::uint64_t end = 0;            // of the entry, in the stream
+    std::uint64_t bound_bytes = 0;         // of the items
+    layout::GlobalAddress room;            // once borrowed
+    RoomItems::Pieces pieces;              // that are in the batches
+    std::uint64_t written_bytes = 0;       // of the room, with these
+    layout::JournalRoomChecksum checksum;  // of so many bytes
+    fabric::LocalBuffer entry;             // and a pad behind it
+    std::uint64_t entry_bytes = 0;         // at most
+    std::uint64_t end = 0;                 // of the entry, in the stream
   };
   std::uint32_t frame_bytes() const;
   Status check_size(std::uint64_t items_bytes) const;
   Status plan();
-  reactor::Task<Status> write_rooms();
-  // False when every part's last piece is in the batches.
-  bool add_pieces();
+  reactor::Task<Status> write_room(Part* part);
+  // To the batches: the pieces that are full, or all that is left.
+  void add_pieces(Part& part, RoomItems& items, bool last);
   // The part's entry and the pad before it, to be posted before this worker runs anything else.
   void add_entry(Part& part, std::size_t index, layout::Stamp stamp, layout::Stamp lock);
   // Runs what is in the batches, and asks for the entries to be flushed.

@@ -11,7 +11,7 @@ namespace namdb::protocol::testing {
 // calls: they would set words of the record that its WRITE then overwrites.
 TEST_CASE("the place of a new record is remembered once its install has completed, and not before",
           "[commit]") {
-  const std::string protocol = GENERATE("occ", "nowait", "waitdie");
+  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "drtm");
   const std::string stages = GENERATE("one-sided", "install");
   CAPTURE(protocol, stages);
   ProtocolScene scene({.protocol = protocol, .stages = stages});

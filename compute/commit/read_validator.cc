@@ -5,6 +5,7 @@ namespace namdb::protocol {
 // Rows that the commit locks need no validation: each was locked from exactly the version that was read, and
 // where a row is inserted the chain is searched behind its lock.
 void ReadValidator::add_accesses(bool commits) {
+  owner_.confirm_shares();
   for (const Access& access : transaction_.accesses()) {
     if (!access.fetched() || access.locked || access.shared || (commits && access.write != WriteKind::none))
       continue;

@@ -20,8 +20,7 @@ namespace namdb::protocol {
 
 class ReadValidator final : public Validation {
  public:
-  ReadValidator(TransactionState& transaction, const LockOwner& owner)
-      : transaction_(transaction), owner_(owner) {}
+  ReadValidator(TransactionState& transaction, LockOwner& owner) : transaction_(transaction), owner_(owner) {}
 
   void saw_record(const Lookup& lookup) override { read_set_.add(lookup); }
   void saw_bucket(const storage::Table& /*table*/, layout::GlobalAddress address,
@@ -36,7 +35,7 @@ class ReadValidator final : public Validation {
   void add_accesses(bool commits);
 
   TransactionState& transaction_;
-  const LockOwner& owner_;
+  LockOwner& owner_;
   ReadSet read_set_;
 };
 

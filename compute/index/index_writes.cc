@@ -13,7 +13,15 @@ using calls::IndexChange;
 
 namespace {
 
-constexpr std::size_t kRequest_bytes = fabric::kMaxCall_bytes / 4;
+// A request, and its reply, fit a channel's pipe (common/fabric/shm/wire.h) with room to spare: a longer one
+// goes through it bit by bit, a bit with each turn of both sides.
+constexpr std::size_t kRequest_bytes = 24U << 10;
+// Ahead of the locks there is one request to a memory server, and nothing else to be done.
+constexpr std::size_t kAhead_bytes = fabric::kMaxCall_bytes / 4;
+// Requests at once: the memory server has the next one when it has answered one.
+constexpr std::size_t kRequestsAtOnce = 2;
+// Of a change in a request, or of its result in the reply, beside its key.
+constexpr std::size_t kItem_bytes = 11;
 // With more conflicts among a worker's transactions, entries are not sent ahead of locks that may not be had.
 constexpr std::uint64_t kMostConflicts = txn::Backoff::kAll / 4;
 
@@ -23,8 +31,9 @@ IndexWrites::IndexWrites(TransactionState& transaction)
     : transaction_(transaction), worker_(transaction.worker()) {}
 
 Status IndexWrites::duplicate(const Change& change) {
-  const layout::RowView row(change.table->schema, change.access->image_row());
-  transaction_.note_violation(change.table, *change.index, row);
+  const storage::TableRef& table = change.access->table;
+  transaction_.note_violation(table, *change.index,
+                              layout::RowView(table->schema, change.access->image_row()));
   return Status(ErrorCode::duplicate_key,
                 "duplicate key value violates unique constraint \"" + change.index->name + "\"");
 }
@@ -40,7 +49,8 @@ void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
   if (before == after) return;
   const auto add = [&](IndexChange::Kind kind, layout::IndexKey key) {
     const layout::ServerId server = index->parts[index->part_of(key.bytes)].server;
-    changes_.push_back({access.table, index, kind, std::move(key), &access, server});
+    changes_.push_back(
+        {.access = &access, .index = index, .key = std::move(key), .kind = kind, .server = server});
   };
   if (before) add(IndexChange::Kind::mark, std::move(*before));
   if (after) add(IndexChange::Kind::add, std::move(*after));
@@ -83,9 +93,9 @@ void IndexWrites::post_ahead() {
   }
   std::size_t bytes = 0;
   for (Change& change : changes_) {
-    if (bytes >= kRequest_bytes) break;
+    if (bytes >= kAhead_bytes) break;
     ahead_.push_back(&change);
-    bytes += change.key.bytes.size();
+    bytes += kItem_bytes + change.key.bytes.size();
   }
   if (ahead_.empty()) return;
   ahead_calls_ = std::make_unique<txn::CallSet>(worker_.cluster);
@@ -114,44 +124,58 @@ Status IndexWrites::outcome(Status status) const {
   return Status(ErrorCode::catalog_changed, "an index was dropped while the transaction ran");
 }
 
-reactor::Task<Status> IndexWrites::send(Some* changes, const Meanwhile* meanwhile) {
-  txn::CallSet calls(worker_.cluster);
-  Status status = add_requests(*changes, false, calls);
-  if (!status.ok()) co_return status;
-  fabric::OperationCounters& counters = transaction_.mutable_counters();
-  calls.post(calls::kIndexWriteMethod, counters);
-  ++counters.round_trips;
-  // The first turn sends the call.
-  for (bool more = true; more && calls.pending();) {
-    co_await worker_.executor.yield();
-    more = calls.pending() && (*meanwhile)();
+std::unique_ptr<IndexWrites::Request> IndexWrites::next_request(std::size_t& next, bool again) {
+  std::unique_ptr<Request> request;
+  for (std::size_t bytes = 0; next != changes_.size() && bytes < kRequest_bytes; ++next) {
+    Change& change = changes_[next];
+    if (change.sent && !again) continue;
+    if (request == nullptr) request = std::make_unique<Request>(worker_.cluster);
+    request->changes.push_back(&change);
+    bytes += kItem_bytes + change.key.bytes.size();
   }
-  status = co_await calls.finish(counters);
+  return request;
+}
+
+reactor::Task<Status> IndexWrites::answer(Request* request, const Meanwhile* meanwhile) {
+  // The first turn sends the call.
+  for (bool more = true; more && request->calls.pending();) {
+    co_await worker_.executor.yield();
+    more = request->calls.pending() && (*meanwhile)();
+  }
+  Status status = co_await request->calls.finish(transaction_.mutable_counters());
   status = outcome(std::move(status));
-  if (!status.ok()) co_return status;
-  status = take_results(*changes, calls);
-  changes->clear();
+  if (status.ok()) status = take_results(request->changes, request->calls);
+  co_return status;
+}
+
+reactor::Task<Status> IndexWrites::send(bool again, const Meanwhile* meanwhile) {
+  fabric::OperationCounters& counters = transaction_.mutable_counters();
+  std::deque<std::unique_ptr<Request>> posted;
+  Status status;
+  std::size_t next = 0;
+  while (true) {
+    while (status.ok() && posted.size() < kRequestsAtOnce) {
+      std::unique_ptr<Request> request = next_request(next, again);
+      if (request == nullptr) break;
+      status = add_requests(request->changes, false, request->calls);
+      if (!status.ok()) break;
+      request->calls.post(calls::kIndexWriteMethod, counters);
+      ++counters.round_trips;
+      posted.push_back(std::move(request));
+    }
+    if (posted.empty()) break;
+    // After an error, too: a call belongs to its channel until it has ended.
+    Status answered = co_await answer(posted.front().get(), meanwhile);
+    posted.pop_front();
+    if (status.ok()) status = std::move(answered);
+  }
   co_return status;
 }
 
 reactor::Task<Status> IndexWrites::run(layout::Stamp stamp, const Meanwhile* meanwhile) {
   const bool late = worker_.executor.fresh_now_ns() - ahead_since_ns_ > calls::kAheadOfLocks_ns;
-  Some some;
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < changes_.size(); ++i) {
-    Change& change = changes_[i];
-    if (change.sent && !late) continue;
-    some.push_back(&change);
-    bytes += change.key.bytes.size();
-    if (bytes < kRequest_bytes) continue;
-    Status status = co_await send(&some, meanwhile);
-    if (!status.ok()) co_return status;
-    bytes = 0;
-  }
-  if (!some.empty()) {
-    Status status = co_await send(&some, meanwhile);
-    if (!status.ok()) co_return status;
-  }
+  Status status = co_await send(late, meanwhile);
+  if (!status.ok()) co_return status;
   if (rivals_.empty()) co_return Status();
   co_return co_await check_rivals(stamp);
 }
@@ -187,15 +211,16 @@ Status IndexWrites::take_result(Change& change, const calls::IndexChangeResult& 
     auto key = layout::primary_key_of(index.shape, candidate);
     if (!key) return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
     // This transaction's own version of a row counts, not the one that others see.
-    const Access* own = transaction_.rows().find(*change.table, *key);
+    const storage::TableRef& table = change.access->table;
+    const Access* own = transaction_.rows().find(*table, *key);
     if (own != nullptr && own->write != WriteKind::none) {
       if (!own->found()) continue;
-      const layout::RowView row(change.table->schema, own->image_row());
+      const layout::RowView row(table->schema, own->image_row());
       if (layout::index_key(index.shape, row).declared() == change.key.declared()) return duplicate(change);
       continue;
     }
     if (rows_ == nullptr) rows_ = std::make_unique<std::deque<LatestRow>>();
-    rivals_.push_back({&change, &rows_->emplace_back(change.table, std::move(*key))});
+    rivals_.push_back({&change, &rows_->emplace_back(table, std::move(*key))});
   }
   return Status();
 }
@@ -208,7 +233,8 @@ reactor::Task<Status> IndexWrites::check_rivals(layout::Stamp stamp) {
     if (validation != nullptr) validation->saw_latest(rival.row->lookup);
     if (rival.row->state == LatestRow::State::absent) continue;
     // It is being written, or is newer than the snapshot.
-    if (rival.row->state == LatestRow::State::undecided) co_return write_conflict(*rival.change->table);
+    if (rival.row->state == LatestRow::State::undecided)
+      co_return write_conflict(*rival.change->access->table);
     const storage::Index& index = *rival.change->index;
     if (layout::index_key(index.shape, rival.row->row()).declared() == rival.change->key.declared()) {
       co_return duplicate(*rival.change);

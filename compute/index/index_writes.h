@@ -50,8 +50,8 @@ class IndexWrites {
   // All locks are held, and the displaced versions are those that were read: sends the rest. Errors before
   // anything is logged:
   // duplicate_key, serialization_failure, catalog_changed, out_of_memory, limit_exceeded, lost connections.
-  // `meanwhile`: a part of other work of the commit, to be done while a call is under way; false: there is
-  // none left.
+  // `meanwhile`: a small part of other work of the commit, to be done while a call is under way; false: there
+  // is none left.
   using Meanwhile = std::function<bool()>;
   reactor::Task<Status> run(layout::Stamp stamp, const Meanwhile* meanwhile);
   // The commit is published: the entries that it added are no longer in doubt, those that it left behind are
@@ -62,13 +62,12 @@ class IndexWrites {
 
  private:
   struct Change {
-    storage::TableRef table;
-    storage::IndexRef index;
-    calls::IndexChange::Kind kind;
+    const Access* access;     // the row's, which holds the table
+    storage::IndexRef index;  // the table may have others by now
     layout::IndexKey key;
-    const Access* access = nullptr;  // the row's
-    layout::ServerId server = 0;
+    calls::IndexChange::Kind kind;
     bool sent = false;
+    layout::ServerId server = 0;
     std::uint64_t sequence = 0;  // 0: the entry is not in doubt by it
     // Once the commit is published.
     calls::IndexVerdict verdict() const {
@@ -85,9 +84,19 @@ class IndexWrites {
   void plan(const Access& access, const storage::IndexRef& index);
   // Changes that are sent in one go.
   using Some = std::vector<Change*>;
+  struct Request {
+    explicit Request(txn::Cluster& cluster) : calls(cluster) {}
+    Some changes;
+    txn::CallSet calls;
+  };
   Status duplicate(const Change& change);
   static Status add_requests(const Some& changes, bool ahead, txn::CallSet& calls);
-  reactor::Task<Status> send(Some* changes, const Meanwhile* meanwhile);
+  // Of the changes from `next` on, which becomes the first that it has not; those that were sent only if
+  // `again`. None: there are no more.
+  std::unique_ptr<Request> next_request(std::size_t& next, bool again);
+  // Posts and awaits them, several at once.
+  reactor::Task<Status> send(bool again, const Meanwhile* meanwhile);
+  reactor::Task<Status> answer(Request* request, const Meanwhile* meanwhile);
   Status outcome(Status of_call) const;
   Status take_results(const Some& changes, const txn::CallSet& calls);
   Status take_result(Change& change, const calls::IndexChangeResult& result);

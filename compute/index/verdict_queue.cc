@@ -1,5 +1,6 @@
 #include "compute/index/verdict_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace namdb::txn {
@@ -10,6 +11,10 @@ constexpr std::size_t kEnough_bytes = 32U << 10;
 // More than this is dropped: the memory server is not to be reached, or far behind. One commit may well have
 // the verdicts on a million entries, and each that is lost costs a look at its record.
 constexpr std::size_t kMost_bytes = 128U << 20;
+// Between the calls of a commit with very many verdicts the memory server has so many times the time of a
+// call for others, up to a bound. A verdict may take long (memory/index/doubts.h), a statement should not.
+constexpr std::uint64_t kPauses = 3;
+constexpr std::uint64_t kMostPause_ns = 4 * kMillisecond_ns;
 // Calls to a memory server once this is closing: the connection's end does not wait for more.
 constexpr std::size_t kLastCalls = 4;
 
@@ -46,8 +51,13 @@ reactor::Task<void> VerdictQueue::send(layout::ServerId server, Queue* queue) {
     std::string items = std::move(queue->parts.front());
     queue->parts.pop_front();
     queue->bytes -= items.size();
+    const std::uint64_t began_ns = cluster_.executor().now_ns();
     const auto reply = co_await cluster_.call_bytes(server, calls::kIndexSettleMethod, std::move(items));
     (void)reply;
+    if (queue->bytes < kEnough_bytes || gate_.closing()) continue;
+    const std::uint64_t call_ns = cluster_.executor().now_ns() - began_ns;
+    const std::uint64_t pause_ns = std::min(kPauses * call_ns, kMostPause_ns);
+    co_await cluster_.executor().sleep_for(pause_ns);
   }
   queue->parts.clear();
   queue->bytes = 0;

@@ -68,6 +68,18 @@ bool Connection::request_stop(Stop stop) {
   return waiting_;
 }
 
+bool Connection::is_drained() const {
+  return draining_ && started_ && !in_sequence_ && session_->status() == 'I' &&
+         !session_->in_implicit_transaction();
+}
+
+bool Connection::request_drain() {
+  draining_ = true;
+  if (!waiting_ || begin_ != end_ || !is_drained()) return false;
+  ++pending_ends_;
+  return true;
+}
+
 Task<void> Connection::end_for_shutdown() {
   reactor::Executor& executor = environment_.engine.executor();
   bool moved = !waiting_;
@@ -108,7 +120,8 @@ Task<bool> Connection::read_more() {
     if (!relieved.ok()) co_return false;
   }
   const bool terminated = live_ != nullptr && live_->terminated();
-  if (terminated || (stop_ != Stop::none && !within_sequence())) {
+  const bool is_stopped = stop_ != Stop::none && !within_sequence();
+  if (terminated || is_stopped || (begin_ == end_ && is_drained())) {
     fatal(stopped());
     co_return false;
   }
@@ -249,7 +262,8 @@ Task<void> Connection::run() {
       if (!relieved.ok()) break;
     }
     if (++messages_ % kMessagesAtOnce == 0) co_await environment_.engine.executor().yield();
-    if (step == Step::go_on && (stop_ == Stop::now || (stop_ == Stop::at_sync && !in_sequence_))) {
+    const bool is_over = stop_ == Stop::now || (stop_ == Stop::at_sync && !in_sequence_) || is_drained();
+    if (step == Step::go_on && is_over) {
       fatal(stopped());
       break;
     }
@@ -259,7 +273,7 @@ Task<void> Connection::run() {
   while (pending_ends_ > 0) co_await end_done_.wait();
   output_.flush();
   if (!stream_->closed()) co_await finish_output();
-  if ((stop_ != Stop::none || cut_short_) && !stream_->closed())
+  if ((stop_ != Stop::none || draining_ || cut_short_) && !stream_->closed())
     co_await drop_input(environment_.engine.executor().now_ns() + kDropInput_ns);
   stream_->close();
 }

@@ -44,6 +44,10 @@ class Connection : private sql::CopySource {
   // Sends the error of the stop and closes the connection, unless the rest of a message that the client has
   // begun arrives soon.
   reactor::Task<void> end_for_shutdown();
+  // The session ends with error 57P01 as soon as it is in no transaction, and its messages up to a Sync are
+  // answered. Returns true when the connection waits for its client and can end now: then end_if_waiting()
+  // must be spawned.
+  bool request_drain();
   // The session may have been terminated. Returns true when the connection waits for its client: then
   // end_if_waiting() must be spawned.
   bool request_end();
@@ -70,6 +74,8 @@ class Connection : private sql::CopySource {
   void shrink_buffer();
   // Part of a sequence of messages has arrived, and a stop waits for the rest.
   bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
+  // It is to end after its transaction, and has none.
+  bool is_drained() const;
   // Error: nobody waits for the running statement any more.
   Status check_client();
   // Sends the reason and ends the connection, while nothing runs.
@@ -155,6 +161,7 @@ class Connection : private sql::CopySource {
   bool waiting_ = false;            // for the client, with nothing to do
   reactor::Event message_arrived_;  // waiting_ has ended
   Stop stop_ = Stop::none;
+  bool draining_ = false;
   bool lost_ = false;               // the client left, or was told good-bye, in the middle of a message
   std::uint32_t pending_ends_ = 0;  // ends that were asked for and have not run
   bool end_sent_ = false;           // why it ends, while it waited

@@ -125,4 +125,29 @@ TEST_CASE("whenever the server stops, the commits that clients were told of are 
   }
 }
 
+TEST_CASE("a server that is drained ends sessions with their transactions, and lets none begin another",
+          "[stop]") {
+  World world;
+  TestClient idle = writer(world);
+  TestClient in_block = TestClient::ready(world);
+  TestClient failed = TestClient::ready(world);
+  TestClient in_pipeline = TestClient::ready(world);
+  in_block.ask(query("BEGIN") + query("INSERT INTO t VALUES (1)"));
+  failed.ask(query("BEGIN") + query("SELECT 1 / 0"));
+  in_pipeline.ask(parse("", "INSERT INTO t VALUES (2)") + bind("", "") + execute("") + flush());
+  world.server->drain();
+  world.executor.run_ready();
+  CHECK(sqlstate(idle.receive()) == "57P01");
+  // Transactions that have begun go on, as long as they like.
+  CHECK(kinds(in_block.ask(query("INSERT INTO t VALUES (3)"))) == "CZ");
+  const auto committed = in_block.ask(query("COMMIT") + query("INSERT INTO t VALUES (4)"));
+  CHECK(kinds(committed) == "CZE");
+  CHECK(sqlstate(committed) == "57P01");
+  CHECK(kinds(failed.ask(query("ROLLBACK"))) == "CZE");
+  CHECK(kinds(in_pipeline.ask(sync())) == "ZE");
+  world.executor.run_until([&world] { return world.server->connections() == 0; });
+  world.stop();
+  CHECK(rows(world) == 3);
+}
+
 }  // namespace namdb::pgwire

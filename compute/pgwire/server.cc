@@ -65,11 +65,19 @@ void Server::adopt(std::unique_ptr<reactor::ByteStream> stream) {
   };
   connections_.push_front(
       std::make_unique<Connection>(std::move(stream), environment_, process_, std::move(wake), refusals_));
+  if (draining_) (void)connections_.front()->request_drain();  // it has not started
   executor_.spawn(gate_, run_connection(connections_.begin()));
   drop_silent();
   if (!watching_) {
     watching_ = true;
     executor_.spawn(gate_, watch_startups());
+  }
+}
+
+void Server::drain() {
+  draining_ = true;
+  for (const auto& connection : connections_) {
+    if (connection->request_drain()) executor_.spawn(gate_, connection->end_if_waiting());
   }
 }
 

@@ -40,6 +40,9 @@ class Server {
   // connection is left. Awaited once, before destruction.
   reactor::Task<void> stop();
 
+  // Each connection ends with error 57P01 once it is in no transaction, those that come later, too.
+  void drain();
+
   std::size_t connections() const { return connections_.size(); }
 
  private:
@@ -68,6 +71,7 @@ class Server {
   std::vector<reactor::StreamListener*> listeners_;
   fabric::RefusalLog refusals_;
   bool stopping_ = false;
+  bool draining_ = false;
   bool watching_ = false;
   reactor::Event changed_;  // a connection has ended, or the server stops
   reactor::Gate gate_;

@@ -19,9 +19,8 @@ std::string last_error() {
   return text == nullptr ? "unknown error" : text;
 }
 
-}  // namespace
-
-Status load_library(const std::string& path, ProcedureRegistry& registry) {
+// Handles of libraries; the caller closes them.
+Result<void*> open_library(const std::string& path) {
   // dlopen() would search the system's folders for a name without a slash: only the file that was named
   // counts.
   std::error_code error;
@@ -29,6 +28,15 @@ Status load_library(const std::string& path, ProcedureRegistry& registry) {
   if (error || !std::filesystem::is_regular_file(absolute, error)) return refuse(path, "no such file");
   void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return refuse(path, last_error());
+  return library;
+}
+
+}  // namespace
+
+Status load_library(const std::string& path, ProcedureRegistry& registry) {
+  const Result<void*> opened = open_library(path);
+  if (!opened.ok()) return opened.status();
+  void* const library = *opened;
   absl::Cleanup close = [library] { dlclose(library); };
   const auto* version = static_cast<const std::uint32_t*>(dlsym(library, "namdb_procedure_abi_version"));
   if (version == nullptr) {
@@ -47,6 +55,24 @@ Status load_library(const std::string& path, ProcedureRegistry& registry) {
   add_all(registry);
   std::move(close).Cancel();  // its procedures stay valid
   if (Status status = registry.take_status(); !status.ok()) return refuse(path, status.message());
+  return {};
+}
+
+Status load_pieces(const std::string& path, Choppings& choppings) {
+  const Result<void*> opened = open_library(path);
+  if (!opened.ok()) return opened.status();
+  void* const library = *opened;
+  // It declares values: the library need not stay.
+  const absl::Cleanup close = [library] { dlclose(library); };
+  using Declare = void (*)(Choppings&);
+  const auto declare = reinterpret_cast<Declare>(dlsym(library, "namdb_declare_pieces"));
+  if (declare == nullptr) return {};
+  const auto* version = static_cast<const std::uint32_t*>(dlsym(library, "namdb_chopping_abi_version"));
+  if (version == nullptr || *version != kChoppingAbiVersion) {
+    return refuse(path, "the pieces of its procedures are of another version",
+                  "compile it against this server's compute/procedure/chopping.h");
+  }
+  declare(choppings);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "compute/procedure/chopping.h"
 #include "compute/procedure/registry.h"
 
 namespace namdb::procedure {
@@ -13,5 +14,9 @@ namespace namdb::procedure {
 // Loads the library, checks its ABI version, and lets it add its procedures. Error configuration: there is no
 // such file, it is not a procedure library, its ABI version differs, or the registry has refused a procedure.
 Status load_library(const std::string& path, ProcedureRegistry& registry);
+
+// Lets the library declare the pieces of its procedures (chopping.h), if it declares any. Error
+// configuration: it cannot be loaded, or its version of that interface differs.
+Status load_pieces(const std::string& path, Choppings& choppings);
 
 }  // namespace namdb::procedure

@@ -30,12 +30,13 @@ reactor::Task<Status> OrphanTables::discard_all() {
                                            request, &kept[server]);
     if (!status.ok()) co_return status;
   }
-  const control::GetCatalogRequest request;
+  control::GetCatalogRequest request;
+  request.set_part(control::CATALOG_IDS);
   control::GetCatalogReply catalog;
   Status status = co_await cluster_.call(0, control::GET_CATALOG, request, &catalog);
   if (!status.ok()) co_return status;
   std::set<std::uint32_t> known(catalog.creating().begin(), catalog.creating().end());
-  for (const control::TableDescriptor& table : catalog.tables()) known.insert(table.id());
+  known.insert(catalog.ids().begin(), catalog.ids().end());
   for (std::size_t server = 0; server < kept.size(); ++server) {
     for (const std::uint32_t table : kept[server].tables()) {
       if (known.contains(table)) continue;

@@ -46,12 +46,11 @@ reactor::Task<Status> BuildSteps::wait_for_writers(std::uint64_t catalog_version
   // fenced meanwhile.
   const std::uint64_t deadline_ns = executor.now_ns() + 2 * cluster.max_transaction_ns() + kSecond_ns;
   control::GetCatalogRequest request;
-  request.set_known_version(catalog_version);
+  request.set_part(control::CATALOG_VERSION);
   while (true) {
     control::GetCatalogReply reply;
     Status status = co_await cluster.call(0, control::GET_CATALOG, request, &reply);
     if (!status.ok()) co_return status;
-    request.set_known_version(reply.version());
     if (reply.acknowledged() >= catalog_version) {
       // A commit of a compute server that died may not know of the change, and may still be installed.
       control::ListSlotsReply slots;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "compute/cluster/catalog_cache.h"
@@ -16,7 +17,8 @@ namespace {
 
 constexpr std::uint64_t kMebibyte = 1U << 20;
 
-// The bytes of each index on each memory server, by the index's id.
+// The bytes of each index on each memory server, by the index's id. Of very many indexes a memory server
+// tells the largest.
 using Sizes = std::map<std::uint32_t, std::vector<std::uint64_t>>;
 
 // Another worker rebuilds the index or has just done so, or it was dropped.
@@ -67,25 +69,39 @@ reactor::Task<Status> IndexBalance::rebuild_one(SchemaWorker& worker, TreeIndexB
   txn::WorkerState& state = worker.worker_state();
   // First: an index that is ready by then has its pages when they are counted.
   control::GetCatalogReply catalog;
-  const control::GetCatalogRequest request;
+  control::GetCatalogRequest request;
+  request.set_part(control::CATALOG_VERSION);
   Status status = co_await state.cluster.call(0, control::GET_CATALOG, request, &catalog);
   if (!status.ok()) co_return status;
+  const std::uint64_t version = catalog.version();
   Sizes sizes;
   status = co_await read_sizes(&state.cluster, &sizes);
   if (!status.ok()) co_return status;
   status = co_await state.catalog.refresh();
   if (!status.ok()) co_return status;
-  const control::IndexDescriptor* index = nullptr;
-  for (const control::IndexDescriptor& each : catalog.indexes()) {
-    if (each.state() != control::INDEX_READY || each.replaced_version() != 0) continue;
-    const auto failed = failed_bytes_.find(each.id());
+  std::optional<control::IndexDescriptor> index;
+  TableRef table;
+  for (const auto& [id, each] : sizes) {
+    const auto failed = failed_bytes_.find(id);
     const std::uint64_t failed_bytes = failed == failed_bytes_.end() ? 0 : failed->second;
-    const std::uint64_t former_bytes = std::max(each.balanced_bytes(), failed_bytes);
-    if (out_of_balance(sizes[each.id()], former_bytes, options_.least_bytes)) index = &each;
+    if (!out_of_balance(each, failed_bytes, options_.least_bytes)) continue;
+    table = state.catalog.table_of_index(id);
+    if (table == nullptr) continue;
+    request.set_part(control::CATALOG_TABLE);
+    request.set_table(table->id);
+    status = co_await state.cluster.call(0, control::GET_CATALOG, request, &catalog);
+    if (!status.ok()) co_return status;
+    const auto found =
+        std::ranges::find(catalog.indexes(), id, [](const auto& described) { return described.id(); });
+    if (found == catalog.indexes().end() || found->state() != control::INDEX_READY ||
+        found->ready_version() > version || found->replaced_version() != 0)
+      continue;
+    const std::uint64_t former_bytes = std::max(found->balanced_bytes(), failed_bytes);
+    if (!out_of_balance(each, former_bytes, options_.least_bytes)) continue;
+    index = *found;
+    break;
   }
-  if (index == nullptr) co_return Status();
-  const TableRef table = state.catalog.find_id(index->table());
-  if (table == nullptr) co_return Status();
+  if (!index) co_return Status();
   const std::vector<std::uint64_t>& bytes = sizes[index->id()];
   const std::uint64_t sum = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
   const std::uint64_t largest = *std::ranges::max_element(bytes);

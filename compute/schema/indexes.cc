@@ -62,20 +62,20 @@ reactor::Task<Status> Indexes::drop(std::string name, bool constraint) {
 reactor::Task<Status> Indexes::discard_unknown(layout::ServerId server, std::vector<std::uint32_t> ids) {
   txn::WorkerState& state = worker_.worker_state();
   std::erase_if(ids, [&state](std::uint32_t id) {
-    return std::ranges::any_of(state.catalog.all(), [id](const TableRef& table) {
-      // The catalog drops one that was replaced at a time of which it tells no worker.
-      const IndexRef index = find_index(*table, id);
-      return index != nullptr && !index->replaced();
-    });
+    const TableRef table = state.catalog.table_of_index(id);
+    // The catalog drops one that was replaced at a time of which it tells no worker.
+    const IndexRef index = table == nullptr ? nullptr : find_index(*table, id);
+    return index != nullptr && !index->replaced();
   });
   if (ids.empty()) co_return Status();
   // An index that is built was begun in the catalog before: one that the catalog does not have now is gone.
+  control::GetCatalogRequest request;
+  request.set_part(control::CATALOG_IDS);
   control::GetCatalogReply catalog;
-  Status status =
-      co_await state.cluster.call(0, control::GET_CATALOG, control::GetCatalogRequest(), &catalog);
+  Status status = co_await state.cluster.call(0, control::GET_CATALOG, request, &catalog);
   if (!status.ok()) co_return status;
   std::set<std::uint32_t> known(catalog.creating().begin(), catalog.creating().end());
-  for (const control::IndexDescriptor& index : catalog.indexes()) known.insert(index.id());
+  known.insert(catalog.ids().begin(), catalog.ids().end());
   for (const std::uint32_t id : ids) {
     if (known.contains(id)) continue;
     status = co_await discard_part(state.cluster, server, id);

@@ -36,6 +36,8 @@ void describe_foreign_keys(const std::vector<storage::ForeignKey>& keys, control
     added.set_on_delete(static_cast<std::uint32_t>(key.on_delete));
     added.set_on_update(static_cast<std::uint32_t>(key.on_update));
     added.set_match_full(key.match_full);
+    added.set_deferrable(key.deferrable);
+    added.set_initially_deferred(key.initially_deferred);
     added.set_not_valid(key.not_valid);
     added.set_unsettled(key.unsettled);
   }
@@ -110,9 +112,11 @@ reactor::Task<Status> Tables::alter(txn::TableAlteration alteration) {
 }
 
 reactor::Task<Status> Tables::describe(storage::TableRef table, control::TableDescriptor* descriptor) {
+  control::GetCatalogRequest request;
+  request.set_part(control::CATALOG_TABLE);
+  request.set_table(table->id);
   control::GetCatalogReply catalog;
-  Status status =
-      co_await state_.cluster.call(0, control::GET_CATALOG, control::GetCatalogRequest(), &catalog);
+  Status status = co_await state_.cluster.call(0, control::GET_CATALOG, request, &catalog);
   if (!status.ok()) co_return status;
   for (const control::TableDescriptor& known : catalog.tables()) {
     if (known.id() != table->id || known.altered_version() != table->altered_version) continue;

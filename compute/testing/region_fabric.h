@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/calls/protocol_version.h"
 #include "common/fabric/fabric.h"
 #include "common/layout/global_address.h"
 #include "common/layout/region_map.h"
@@ -107,7 +108,7 @@ class RegionFabric final : public fabric::ClientFabric {
                           .vector_capacity = kVectorCapacity};
     map.seal();
     control::Welcome welcome = welcome_;
-    welcome.set_protocol_version(1);
+    welcome.set_protocol_version(calls::kProtocolVersion);
     welcome.set_server_id(server);
     welcome.set_server_count(static_cast<std::uint32_t>(regions_.size()));
     welcome.set_region_bytes(region_bytes_);

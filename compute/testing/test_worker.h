@@ -154,6 +154,7 @@ class TestWorker {
     run(hints.close());
     run(verdicts.close());
     run(slot_keeper.close());
+    run(space.close());
   }
 
   // Runs the task to its end; time passes while it waits for it.

@@ -26,10 +26,11 @@ inline constexpr std::uint32_t kWriteGap_bytes = 64;
 enum class WriteKind : std::uint8_t { none, insert, update, erase };
 
 struct Access {
-  Access(storage::TableRef owner, std::span<const std::byte> key_bytes, std::uint64_t hash)
-      : table(std::move(owner)), key(key_bytes.begin(), key_bytes.end()), key_hash(hash) {}
+  // `owner` outlives this.
+  Access(const storage::TableRef& owner, std::span<const std::byte> key_bytes, std::uint64_t hash)
+      : table(owner), key(key_bytes.begin(), key_bytes.end()), key_hash(hash) {}
 
-  storage::TableRef table;
+  const storage::TableRef& table;
   reactor::PooledInlinedVector<std::byte, 24> key;
   std::uint64_t key_hash;
   Lookup lookup;

@@ -6,6 +6,8 @@
 // freed, and that only when all transactions have ended that began before the epoch was learned. So a guess
 // is good for the transactions that began with as many epochs learned (TransactionRegistry::learned()) as the
 // one that noted it. Not thread-safe; a worker's own.
+//
+// Where readers lease records (compute/protocol/drtm/leases.h), also the lease that was last seen there.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +21,30 @@ namespace namdb::txn {
 
 class HeaderGuesses {
  public:
-  // 24 bytes each; a power of two.
+  // 32 bytes each; a power of two.
   explicit HeaderGuesses(std::size_t places = 1U << 14) : entries_(places) {}
 
   void note(layout::GlobalAddress record, layout::HeaderWord unlocked, std::uint64_t learned) {
-    entries_[place(record)] = {record.value, unlocked.value(), learned};
+    Entry& entry = entries_[place(record)];
+    if (entry.record != record.value || entry.learned != learned) entry.lease = 0;
+    entry.record = record.value;
+    entry.word = unlocked.value();
+    entry.learned = learned;
+  }
+  // Of a record whose header word is noted.
+  void note_lease(layout::GlobalAddress record, std::uint64_t lease, std::uint64_t learned) {
+    Entry& entry = entries_[place(record)];
+    if (entry.record == record.value && entry.learned == learned) entry.lease = lease;
   }
   std::optional<layout::HeaderWord> find(layout::GlobalAddress record, std::uint64_t learned) const {
     const Entry& entry = entries_[place(record)];
     if (entry.record != record.value || entry.learned != learned || entry.word == 0) return std::nullopt;
     return layout::HeaderWord(entry.word);
+  }
+  // 0: none is known.
+  std::uint64_t find_lease(layout::GlobalAddress record, std::uint64_t learned) const {
+    const Entry& entry = entries_[place(record)];
+    return entry.record == record.value && entry.learned == learned ? entry.lease : 0;
   }
 
  private:
@@ -36,6 +52,7 @@ class HeaderGuesses {
     std::uint64_t record = 0;
     std::uint64_t word = 0;  // 0: nothing is known
     std::uint64_t learned = 0;
+    std::uint64_t lease = 0;
   };
   std::size_t place(layout::GlobalAddress record) const {
     return (record.value * 0x9e3779b97f4a7c15ULL >> 32) & (entries_.size() - 1);

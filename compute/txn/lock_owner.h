@@ -14,6 +14,9 @@ class LockOwner {
   virtual layout::HeaderWord own_lock() const = 0;
   // Whether it has locked that record.
   virtual bool has_locked(layout::GlobalAddress /*record*/) { return false; }
+  // Before reads are validated: rows that it shares (Access::shared) and cannot count on any more are to be
+  // validated like others.
+  virtual void confirm_shares() {}
   // Whether it has locked, or shares, any row that it has read.
   virtual bool holds_rows() const { return false; }
   // A record that is to be read has that lock of another transaction: locked_by_other or conflict.

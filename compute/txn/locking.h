@@ -16,8 +16,11 @@ class Lookup;
 
 class Locking {
  public:
-  // Records say which transaction waits for them (Lookup::waiter).
+  // Records say which transaction waits for them, or until when readers count on them: the word behind the
+  // body is READ with them (Lookup::waiter).
   bool has_waiters() const { return has_waiters_; }
+  // Rows that are only read are leased (Access::shares), whatever reader words records have.
+  virtual bool leases_rows() const { return false; }
 
   // --- read ---
   // Before rows are read by key.

@@ -188,6 +188,7 @@ class Lookup {
   void fail_damaged(const char* what, layout::GlobalAddress address);
   void fail(ErrorCode code, const char* message);
 
+  // The small ones side by side: a transaction may have very many lookups.
   const storage::Table* table_ = nullptr;
   std::span<const std::byte> key_;  // empty: any key
   std::uint64_t key_hash_ = 0;
@@ -199,22 +200,24 @@ class Lookup {
   bool wants_lock_ = false;
   bool expects_absent_ = false;
   bool shares_ = false;
-  std::uint32_t share_ = 0;
   bool wants_lease_ = false;
   bool reads_waiter_ = false;
-  layout::HeaderWord waiter_;
   bool deciding_ = false;  // candidate_ waits for the slot directory
   bool may_be_half_written_ = false;
-  std::uint32_t slot_of_half_ = 0;  // asked for, of a record that does not certify; 0: none
   bool current_is_visible_ = false;
+  bool finds_ = false;  // by key: the memory server looks for it
+  bool damaged_ = false;
+  layout::ServerId server_ = 0;  // by key
+  std::uint16_t incarnation_ = 0;
+  std::uint32_t share_ = 0;
+  std::uint32_t slot_of_half_ = 0;  // asked for, of a record that does not certify; 0: none
   std::uint32_t restarts_ = 0;
   std::uint32_t waits_ = 0;
-  layout::ServerId server_ = 0;  // by key
+  std::uint32_t next_entry_ = 0;
+  layout::HeaderWord waiter_;
   layout::BucketArray array_;
   layout::GlobalAddress bucket_;
   layout::GlobalAddress record_;
-  std::uint16_t incarnation_ = 0;
-  std::uint32_t next_entry_ = 0;
   layout::BodyHeader current_;
   layout::HeaderWord header_seen_;
   layout::BodyHeader candidate_;
@@ -222,8 +225,7 @@ class Lookup {
   std::unique_ptr<VersionWalk> walk_;  // once an older version is needed
   fabric::LocalBuffer buffer_;
   const std::byte* read_elsewhere_ = nullptr;
-  bool finds_ = false;                         // by key: the memory server looks for it
-  std::unique_ptr<calls::FoundPieces> found_;  // then
+  std::unique_ptr<calls::FoundPieces> found_;  // by key, if the memory server looks for it
   Chain chain_;
   ChainChecksums chain_checksums_;
   layout::HeaderWord chain_lock_;
@@ -231,7 +233,6 @@ class Lookup {
   layout::HeaderWord lock_seen_;
   layout::GlobalAddress lock_address_;
   SteadyBytes steady_;
-  bool damaged_ = false;
   Status error_;
 };
 

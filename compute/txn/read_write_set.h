@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -74,11 +75,20 @@ class ReadWriteSet {
   // The same in places_.
   Access* find_place(std::uint32_t table, std::span<const std::byte> key, std::uint64_t hash,
                      txn::RowId& row);
-  void index_places();
+  // There are many rows, and the key comes behind those of all others of the table. Known of one table only.
+  bool comes_last(const storage::Table& table, std::span<const std::byte> key);
 
+  // The set's own reference to the table: one for all of its rows.
+  const storage::TableRef& hold(const storage::TableRef& table);
+
+  reactor::StableVector<storage::TableRef> tables_;
   reactor::StableVector<Access> accesses_;
-  // Used once there are many.
+  reactor::PooledInlinedVector<std::uint64_t, 8> first_places_;  // of the first rows, place() of each
+  // Used once there are many: of the rows before indexed_. Rows that come in the order of their keys, as
+  // those of most large loads, are put there only when somebody looks for a row.
   RowPlaces places_;
+  std::size_t indexed_ = 0;
+  std::optional<txn::RowId> last_;  // the row of its table with the greatest key, once there are many rows
   Rows unfetched_;
   std::vector<Kept> kept_;
   std::uint32_t period_ = 0;  // 0: there was no savepoint

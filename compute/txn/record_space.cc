@@ -17,8 +17,8 @@ constexpr std::uint64_t kFirstPieces = 16;
 constexpr std::uint64_t kFirstReservation_bytes = 8U << 10;
 constexpr std::uint64_t kMaxReservation_bytes = 4U << 20;
 constexpr std::uint64_t kMaxPieces = 16U << 10;
-// Ranges of one RETURN_MEMORY.
-constexpr int kMaxRanges = 4096;
+// Of one RETURN_MEMORY: the memory server clears them in one turn.
+constexpr std::size_t kMaxReturned = 4096;
 
 std::uint64_t pieces(std::uint64_t bytes, std::uint64_t unit_bytes) {
   return std::max<std::uint64_t>(bytes / unit_bytes, 1);
@@ -37,7 +37,7 @@ RecordSpace::Reservation& RecordSpace::reservation(const storage::Table& table, 
 }
 
 reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId server, Kind kind,
-                                          fabric::OperationCounters& counters) {
+                                          fabric::OperationCounters* counters) {
   const auto count = static_cast<std::uint32_t>(reservation(table, server, kind).next_count);
   control::AllocateReply reply;
   Status status;
@@ -45,12 +45,12 @@ reactor::Task<Status> RecordSpace::refill(const storage::Table& table, ServerId 
     control::AllocateRecordsRequest request;
     request.set_table(table.id);
     request.set_count(count);
-    status = co_await cluster_.call(server, control::ALLOCATE_RECORDS, request, &reply, &counters);
+    status = co_await cluster_.call(server, control::ALLOCATE_RECORDS, request, &reply, counters);
   } else {
     control::AllocateBucketsRequest request;
     request.set_table(table.id);
     request.set_count(count);
-    status = co_await cluster_.call(server, control::ALLOCATE_BUCKETS, request, &reply, &counters);
+    status = co_await cluster_.call(server, control::ALLOCATE_BUCKETS, request, &reply, counters);
   }
   if (!status.ok()) co_return status;
   const std::uint64_t region_bytes = cluster_.region_map(server).limit_bytes;
@@ -75,12 +75,13 @@ reactor::Task<Result<GrantedRecord>> RecordSpace::take(const storage::Table& tab
                                                        Kind kind, fabric::OperationCounters& counters) {
   // Another coroutine may take what this one's refill brought.
   while (reservation(table, server, kind).pieces.empty()) {
-    Status status = co_await refill(table, server, kind, counters);
+    Status status = co_await refill(table, server, kind, &counters);
     if (!status.ok()) co_return Result<GrantedRecord>(std::move(status));
   }
-  std::vector<GrantedRecord>& held = reservation(table, server, kind).pieces;
-  const GrantedRecord taken = held.back();
-  held.pop_back();
+  Reservation& held = reservation(table, server, kind);
+  const GrantedRecord taken = held.pieces.back();
+  held.pieces.pop_back();
+  if (held.expected != 0) --held.expected;
   co_return Result<GrantedRecord>(taken);
 }
 
@@ -89,11 +90,40 @@ reactor::Task<Result<GrantedRecord>> RecordSpace::take_record(const storage::Tab
   return take(table, server, Kind::record, counters);
 }
 
+void RecordSpace::take_reserved(const storage::Table& table, ServerId server, std::size_t count,
+                                std::vector<GrantedRecord>& records) {
+  Reservation& held = reservation(table, server, Kind::record);
+  count = std::min(count, held.pieces.size());
+  records.insert(records.end(), held.pieces.rbegin(),
+                 held.pieces.rbegin() + static_cast<std::ptrdiff_t>(count));
+  held.pieces.resize(held.pieces.size() - count);
+  held.expected -= std::min<std::uint64_t>(held.expected, count);
+}
+
 reactor::Task<Result<GlobalAddress>> RecordSpace::take_bucket(const storage::Table& table, ServerId server,
                                                               fabric::OperationCounters& counters) {
   const Result<GrantedRecord> taken = co_await take(table, server, Kind::bucket, counters);
   if (!taken.ok()) co_return taken.status();
   co_return taken->address;
+}
+
+void RecordSpace::expect_records(const storage::TableRef& table, ServerId server, std::uint64_t count) {
+  Reservation& held = reservation(*table, server, Kind::record);
+  if (held.pieces.size() >= count || gate_.closing()) return;
+  held.expected = std::max(held.expected, count);
+  if (!std::exchange(held.fills, true)) cluster_.executor().spawn(gate_, fill(table, server));
+}
+
+reactor::Task<void> RecordSpace::fill(storage::TableRef table, ServerId server) {
+  Status status;
+  while (status.ok() && !gate_.closing() && !cluster_.lacks(server)) {
+    const Reservation& held = reservation(*table, server, Kind::record);
+    if (held.pieces.size() >= held.expected) break;
+    status = co_await refill(*table, server, Kind::record, nullptr);
+  }
+  Reservation& held = reservation(*table, server, Kind::record);
+  held.expected = 0;
+  held.fills = false;
 }
 
 void RecordSpace::give_back_record(const storage::Table& table, GrantedRecord record) {
@@ -130,7 +160,8 @@ reactor::Task<void> RecordSpace::return_unused(std::uint64_t used_before_ns) {
       request.set_table(key.first);
       request.set_buckets(key.second.second == Kind::bucket);
       control::Range* range = nullptr;
-      for (; next < reservation.pieces.size() && request.ranges_size() < kMaxRanges; ++next) {
+      const std::size_t end = std::min(next + kMaxReturned, reservation.pieces.size());
+      for (; next < end; ++next) {
         const std::uint64_t offset = reservation.pieces[next].address.offset();
         if (range == nullptr || range->offset() + range->length_bytes() != offset) {
           range = request.add_ranges();

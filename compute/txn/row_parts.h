@@ -16,11 +16,13 @@ class RowParts {
  public:
   static constexpr std::size_t kRowsInTurn = 1024;
 
-  explicit RowParts(std::size_t count) : count_(count) {}
+  // `in_turn`: how many of them have kRowsInTurn rows, where one has several.
+  explicit RowParts(std::size_t count, std::size_t in_turn = kRowsInTurn)
+      : count_(count), in_turn_(in_turn) {}
   // False behind the last part.
   bool next() {
     begin_ = end_;
-    end_ = std::min(count_, begin_ + kRowsInTurn);
+    end_ = std::min(count_, begin_ + in_turn_);
     return begin_ != end_;
   }
   std::size_t begin() const { return begin_; }
@@ -30,6 +32,7 @@ class RowParts {
 
  private:
   std::size_t count_;
+  std::size_t in_turn_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "compute/txn/locking.h"
 #include "compute/txn/lookup_runner.h"
+#include "compute/txn/record_space.h"
 #include "compute/txn/validation.h"
 
 namespace namdb::protocol {
@@ -17,7 +18,7 @@ using txn::RowId;
 namespace {
 
 // A fetch of so many rows that are inserted does not ask for the cached locations of their keys, which would
-// come from memory one by one.
+// come from memory one by one; and it has the commit's records reserved.
 constexpr std::size_t kManyRows = 256;
 
 }  // namespace
@@ -60,8 +61,10 @@ RowId StagedTransaction::read(const TableRef& table, std::span<const std::byte> 
   const txn::ReadLocks read_locks = worker().read_locks;
   // Where read locks are exclusive, a row that is only read is locked like one that may be written.
   wanted.only_read = !locks_rows || read_locks != txn::ReadLocks::exclusive;
-  wanted.shares =
-      locks_rows && wanted.only_read && read_locks != txn::ReadLocks::none && table->record.reader_words != 0;
+  if (!locks_rows || !wanted.only_read || read_locks == txn::ReadLocks::none) return row;
+  // Entries of a hash index are validated: their writers lock them at commit only.
+  const bool leases = control().locking()->leases_rows() && !table->schema.chained();
+  wanted.shares = leases || table->record.reader_words != 0;
   return row;
 }
 
@@ -199,8 +202,10 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   }
   for (const RowId row : asked) {
     Access& access = rows()[row];
-    if (access.lookup.state() == Lookup::State::absent && !access.lookup.has_record())
+    if (access.lookup.state() == Lookup::State::absent && !access.lookup.has_record()) {
       access.lookup.drop_bytes();
+      if (access.insert_asked && asked.size() >= kManyRows) count_new(access);
+    }
     if (access.duplicate || (access.insert_asked && access.stored())) {
       note_primary_violation(row);
       Status duplicate(
@@ -211,7 +216,24 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
       co_return co_await confirmed(std::move(duplicate));
     }
   }
+  if (asked.size() >= kManyRows) expect_records();
   co_return Status();
+}
+
+void StagedTransaction::count_new(const Access& access) {
+  const layout::ServerId server = access.lookup.chain().front().server();
+  const auto known = std::ranges::find_if(new_rows_, [&](const NewRows& rows) {
+    return rows.table->id == access.table->id && rows.server == server;
+  });
+  if (known == new_rows_.end()) {
+    new_rows_.push_back({access.table, server, 1});
+  } else {
+    ++known->count;
+  }
+}
+
+void StagedTransaction::expect_records() {
+  for (const NewRows& rows : new_rows_) worker().space.expect_records(rows.table, rows.server, rows.count);
 }
 
 void StagedTransaction::note_primary_violation(RowId id) {
@@ -233,7 +255,7 @@ reactor::Task<Status> StagedTransaction::confirm_reads() {
 }
 
 void StagedTransaction::lock_written_reads() {
-  if (!worker().cluster.shared_read_locks()) return;
+  if (!worker().cluster.shared_read_locks() && !control().locking()->leases_rows()) return;
   for (const Access& access : accesses()) {
     if (access.write != WriteKind::none && access.only_read && access.stored()) get(access.table, access.key);
   }

@@ -55,7 +55,17 @@ class StagedTransaction : public txn::Transaction,
   void expire() override;
   reactor::Task<Status> do_fetch();
   void note_primary_violation(txn::RowId id);
+  // A new row, one of many.
+  void count_new(const Access& access);
+  void expect_records();
 
+  // That are to be inserted, by their tables and memory servers.
+  struct NewRows {
+    storage::TableRef table;
+    layout::ServerId server;
+    std::uint64_t count;
+  };
+  reactor::PooledInlinedVector<NewRows, 1> new_rows_;
   bool expired_ = false;
 };
 

@@ -23,12 +23,18 @@ class ConnectionTransaction : private std::shared_ptr<Connection>, public protoc
   }
 
   txn::RowId get(const TableRef& table, std::span<const std::byte> key) override {
+    if (knows_tables()) [[likely]]
+      return Base::get(table, key);
     return Base::get(own(table), key);
   }
   txn::RowId read(const TableRef& table, std::span<const std::byte> key) override {
+    if (knows_tables()) [[likely]]
+      return Base::read(table, key);
     return Base::read(own(table), key);
   }
   txn::RowId insert(const TableRef& table, std::span<const std::byte> row) override {
+    if (knows_tables()) [[likely]]
+      return Base::insert(table, row);
     return Base::insert(own(table), row);
   }
   std::unique_ptr<txn::TableScan> scan(const TableRef& table) override { return Base::scan(own(table)); }
@@ -48,9 +54,11 @@ class ConnectionTransaction : private std::shared_ptr<Connection>, public protoc
   using Holder = std::shared_ptr<Connection>;
   using Holder::operator->;
 
-  // As this connection's catalog has it.
+  // Tables are as this connection's catalog has them.
+  bool knows_tables() const { return !(*this)->is_one_of_several; }
+  // As it has that one.
   TableRef own(const TableRef& table) const {
-    if (!(*this)->is_one_of_several) [[likely]]
+    if (knows_tables()) [[likely]]
       return table;
     TableRef known = (*this)->catalog.find_id(table->id);
     return known == nullptr ? table : known;
@@ -147,6 +155,7 @@ reactor::Task<void> Connection::disconnect(bool cleanly) {
   co_await verdicts.close();
   co_await dead_locks.close();
   co_await slot_keeper.close();
+  co_await space.close();
   if (cleanly) co_await txn::leave(cluster, space);
 }
 

@@ -169,7 +169,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
          "Of rows that SELECT finds by key, under nowait and waitdie. none: they are validated at\n"
          "COMMIT. shared: no other transaction may write them until then, where memory servers have\n"
          "--read-locks shared. exclusive: nor read them, as RCC's; to compare. auto: shared where memory\n"
-         "servers have that, else none")
+         "servers have that, else none. Under drtm, auto leases them, none and exclusive are as there")
       ->check(CLI::IsMember({"auto", "none", "exclusive", "shared"}))
       ->capture_default_str();
   app.add_option(

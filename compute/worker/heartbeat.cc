@@ -1,5 +1,6 @@
 #include "compute/worker/heartbeat.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -52,7 +53,20 @@ control::HeartbeatRequest Heartbeat::request_to(layout::ServerId server) {
   request.set_acknowledged_versions(registry.acknowledged_versions(server));
   const bool has_vector = server == 0 && connection_->cluster.vector_parts().count() == 1;
   if (!has_vector && !vector_copy_.empty()) request.set_vector_copy(vector_copy_);
+  if (server == 0) describe_compute(&request);
   return request;
+}
+
+void Heartbeat::describe_compute(control::HeartbeatRequest* request) const {
+  const WorkerOptions& options = connection_->parts.options;
+  const std::optional<ComputeFacts> facts = options.facts ? options.facts() : std::nullopt;
+  if (!facts) return;
+  control::ComputeFacts& compute = *request->mutable_compute();
+  compute.set_process(facts->process);
+  compute.set_address(facts->address);
+  compute.set_version(facts->version);
+  compute.set_started_us(facts->started_us);
+  compute.set_sessions(facts->sessions);
 }
 
 reactor::Task<Status> Heartbeat::beat_one(layout::ServerId server) {
@@ -63,12 +77,20 @@ reactor::Task<Status> Heartbeat::beat_one(layout::ServerId server) {
   if (!status.ok()) co_return status;
   connection_->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
   if (server == 0) connection_->cluster.timestamps().follow(reply.clock_ns(), sent_ns);
+  if (server == 0) connection_->cluster.soft_time().follow(reply.clock_ns(), sent_ns);
   if (reply.version_epoch() != request.acknowledged_versions()) versions_wait_ = true;
   co_return co_await follow(server, &reply);
 }
 
 reactor::Task<Status> Heartbeat::follow(layout::ServerId server, const control::HeartbeatReply* reply) {
   txn::Cluster& cluster = connection_->cluster;
+  const WorkerParts& parts = connection_->parts;
+  if (reply->lost_lease())
+    parts.log(
+        "the memory servers had declared this compute server dead, since they did not hear of it in time: "
+        "its "
+        "transactions were ended and its slots are gone; it has joined again");
+  if (reply->drain() && parts.options.drain) parts.options.drain();
   txn::note_held_locks(cluster, connection_->dead_locks, server, *reply);
   if (reply->index_doubts() && !gate_.closing() && resolving_.insert(server).second)
     connection_->parts.executor.spawn(gate_, resolve_doubts(shared_from_this(), server));

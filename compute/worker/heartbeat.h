@@ -33,6 +33,8 @@ class Heartbeat : public std::enable_shared_from_this<Heartbeat> {
  private:
   reactor::Task<Status> beat_one(layout::ServerId server);
   control::HeartbeatRequest request_to(layout::ServerId server);
+  // Fills in what memory server 0 is told about the compute server.
+  void describe_compute(control::HeartbeatRequest* request) const;
   // Does what the server asks for.
   reactor::Task<Status> follow(layout::ServerId server, const control::HeartbeatReply* reply);
   // Decides on index entries that the memory server has doubts about.

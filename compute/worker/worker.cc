@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/calls/protocol_version.h"
+#include "common/placement/ask.h"
 #include "compute/recovery/outcome_finder.h"
 #include "compute/recovery/slot_states.h"
 #include "compute/worker/connection.h"
@@ -28,6 +30,12 @@ txn::RetryOptions retries(const WorkerOptions& options) {
   return retry;
 }
 
+// A memory server that was not found may be elsewhere.
+bool may_have_moved(const Status& why) {
+  return why.code() == ErrorCode::connection_failure || why.code() == ErrorCode::cannot_connect_now ||
+         why.code() == ErrorCode::admin_shutdown;
+}
+
 }  // namespace
 
 Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
@@ -36,6 +44,8 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       fabric_(fabric),
       locations_(locations),
       options_(std::move(options)),
+      configured_(options_.memory_servers),
+      places_(configured_),
       make_compute_id_(std::move(make_compute_id)),
       log_(std::move(log)),
       backoff_(retries(options_)),
@@ -62,6 +72,42 @@ Status Worker::not_connected() const {
 }
 
 reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect() {
+  auto connection = co_await connect_once();
+  if (connection.ok() || stopping_ || !may_have_moved(connection.status())) co_return connection;
+  // A level that keeps nothing has no region that moves.
+  if (connections_ != 0 && !flushed_) co_return connection;
+  // One host that does not answer is not asked once more, and there is nobody else.
+  const bool answers = connection.status().code() == ErrorCode::cannot_connect_now;
+  if (!answers && configured_.size() == 1 && options_.memory_servers == configured_) co_return connection;
+  const bool moved = co_await find_moved();
+  if (moved && !stopping_) connection = co_await connect_once();
+  co_return connection;
+}
+
+reactor::Task<bool> Worker::find_moved() {
+  const placement::MakeHello hello = [this] {
+    const txn::ComputeId id = make_compute_id_();
+    control::Hello tool;
+    tool.set_protocol_version(calls::kProtocolVersion);
+    tool.set_compute_id(id.data(), id.size());
+    tool.set_name(options_.name);
+    tool.set_tool(true);
+    return tool.SerializeAsString();
+  };
+  std::vector<std::string> hosts = options_.memory_servers;
+  hosts.insert(hosts.end(), configured_.begin(), configured_.end());
+  const bool learned = co_await placement::ask(&executor_, &fabric_, hello, std::move(hosts), &places_);
+  for (std::size_t i = 0; learned && i < options_.memory_servers.size(); ++i) {
+    const placement::Place& place = places_.place(i);
+    if (place.number == 0 || place.address == options_.memory_servers[i]) continue;
+    log_("memory server " + std::to_string(i) + " is at " + place.address + " now, not at " +
+         options_.memory_servers[i]);
+    options_.memory_servers[i] = place.address;
+  }
+  co_return learned;
+}
+
+reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect_once() {
   txn::ClusterOptions options{options_.memory_servers,
                               options_.name,
                               make_compute_id_(),
@@ -85,6 +131,7 @@ void Worker::use(std::shared_ptr<Connection> connection) {
   log_restarts(connection->cluster);
   serializable_ = connection->cluster.protocol().serializable;
   flushed_ = connection->cluster.flushed();
+  connected_number_ = places_.number();
   ++connections_;
   heartbeat_ = std::make_shared<Heartbeat>(connection, gate_);
   silence_watch_ = std::make_shared<SilenceWatch>(connection, gate_, options_.memory_timeout_ns);
@@ -151,6 +198,9 @@ reactor::Task<void> Worker::succeed(std::shared_ptr<Connection> earlier) {
   bool taken = false;
   bool worth_it = awaited_ || earlier->cluster.has_lost();
   if (!worth_it) worth_it = co_await earlier->cluster.away_returns();
+  if (!worth_it) static_cast<void>(co_await find_moved());
+  // That connection looks for what is away where it was.
+  worth_it = worth_it || places_.number() != connected_number_;
   if (worth_it) {
     auto next = co_await connect();
     if (next.ok()) taken = co_await take_over(earlier, std::move(*next));
@@ -327,7 +377,9 @@ reactor::Task<Result<std::vector<TableRef>>> Worker::tables() {
   const Status status = co_await connection->catalog.refresh();
   if (!status.ok()) co_return status;
   std::vector<TableRef> all = connection->catalog.all();
-  std::erase_if(all, [](const TableRef& table) { return table->replaces != 0; });
+  // A table that is to take another one's place is hidden; that one is frozen meanwhile.
+  if (connection->catalog.has_frozen())
+    std::erase_if(all, [](const TableRef& table) { return table->replaces != 0; });
   co_return all;
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "common/fabric/fabric.h"
+#include "common/placement/configuration.h"
 #include "common/reactor/executor.h"
 #include "compute/api/engine.h"
 #include "compute/cluster/cluster.h"
@@ -93,8 +94,12 @@ class Worker : public txn::Engine {
   std::uint64_t damaged_reads() const;
 
  private:
-  // A new connection.
+  // A new connection, to where memory servers' regions are now.
   reactor::Task<Result<std::shared_ptr<Connection>>> connect();
+  reactor::Task<Result<std::shared_ptr<Connection>>> connect_once();
+  // Asks the hosts that are known where regions are (common/placement). True if one is elsewhere than before:
+  // options_.memory_servers has its address.
+  reactor::Task<bool> find_moved();
   void use(std::shared_ptr<Connection> connection);
   // `cleanly`: memory servers are told.
   reactor::Task<void> drop_connection(bool cleanly);
@@ -122,6 +127,9 @@ class Worker : public txn::Engine {
   fabric::ClientFabric& fabric_;
   storage::LocationCache& locations_;
   WorkerOptions options_;
+  const std::vector<std::string> configured_;  // addresses of memory servers; in options_ those of now
+  placement::Configuration places_;
+  std::uint64_t connected_number_ = 0;  // of places_, when connection_ was made
   MakeComputeId make_compute_id_;
   LogLine log_;
   txn::Backoff backoff_;

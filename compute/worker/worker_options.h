@@ -15,6 +15,7 @@
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/snapshot.h"
 #include "compute/txn/worker_state.h"
+#include "compute/worker/compute_identity.h"
 #include "compute/worker/fabric_board.h"
 
 namespace namdb::txn {
@@ -58,6 +59,10 @@ struct WorkerOptions {
   txn::StageTimes* stage_times = nullptr;
   // Has the reports of all workers of this compute server about their connections; outlives the worker.
   FabricBoard* board = nullptr;
+  // The facts that memory server 0 is told about this compute server; empty, or none: nothing.
+  std::function<std::optional<ComputeFacts>()> facts;
+  // Called when it says that the compute server is to end; may come several times, and may be empty.
+  std::function<void()> drain;
 };
 
 }  // namespace namdb::compute

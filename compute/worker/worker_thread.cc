@@ -121,6 +121,8 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.beside = shared.flags.beside;
   options.retry.max_attempts = shared.flags.max_attempts;
   options.board = shared.board;
+  options.facts = [&shared] { return shared.identity.facts(shared.process.connections()); };
+  options.drain = shared.drain;
   // Flags that were not parsed leave it open: then there is no timeout.
   options.memory_timeout_ns = static_cast<std::uint64_t>(std::max(shared.flags.memory_timeout_s, 0.0) *
                                                          static_cast<double>(kSecond_ns));
@@ -175,6 +177,10 @@ void WorkerThread::run(std::function<reactor::Task<void>()> also) {
 void WorkerThread::adopt(int descriptor) {
   reactor_->mailbox().post(
       [this, descriptor] { server_->adopt(reactor::make_socket_stream(*reactor_, descriptor)); });
+}
+
+void WorkerThread::drain_soon() {
+  reactor_->mailbox().post([this] { server_->drain(); });
 }
 
 void WorkerThread::stop_soon() {

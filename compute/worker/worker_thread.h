@@ -15,6 +15,7 @@
 #include "compute/pgwire/server.h"
 #include "compute/procedure/registry.h"
 #include "compute/sql/session/planning_queue.h"
+#include "compute/worker/compute_identity.h"
 #include "compute/worker/fabric_board.h"
 #include "compute/worker/flags.h"
 #include "compute/worker/worker.h"
@@ -31,6 +32,9 @@ struct SharedState {
   FabricBoard* board = nullptr;
   // Of the planning thread's reactor, which runs as long as there are workers.
   reactor::Mailbox& planning;
+  ComputeIdentity& identity;
+  // Ends the process as a signal does. Any worker's thread.
+  std::function<void()> drain;
   // Receives why a worker waits for memory servers, when that changes. Any worker's thread; may be empty.
   std::function<void(const std::string&)> waiting;
 };
@@ -50,6 +54,8 @@ class WorkerThread {
 
   // Any thread: takes over an accepted connection.
   void adopt(int descriptor);
+  // Any thread: sessions end with their transactions.
+  void drain_soon();
   // Any thread.
   void stop_soon();
 

@@ -1,6 +1,10 @@
 #include "memory/calls/accounting.h"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <vector>
 
 #include "common/layout/timestamp_vector.h"
 
@@ -114,6 +118,34 @@ void add_overflow(control::MemoryReply& reply, const Overflow& overflow, const O
   add(reply, control::MEMORY_OVERFLOW, part);
 }
 
+// Of very many parts the smaller ones are summed up by purpose, so that the reply fits into a call.
+void merge_small_parts(control::MemoryReply& reply) {
+  constexpr int kMaxParts = 4096;
+  if (reply.parts_size() <= kMaxParts) return;
+  std::vector<control::MemoryPart> parts(std::make_move_iterator(reply.mutable_parts()->begin()),
+                                         std::make_move_iterator(reply.mutable_parts()->end()));
+  reply.clear_parts();
+  std::vector<std::uint64_t> sizes;
+  for (const control::MemoryPart& part : parts) sizes.push_back(part.bytes());
+  std::ranges::nth_element(sizes, sizes.begin() + kMaxParts, std::greater());
+  const std::uint64_t least_bytes = sizes[kMaxParts];
+  std::map<control::MemoryPurpose, control::MemoryPart> merged;
+  for (control::MemoryPart& part : parts) {
+    if (part.name().empty() || part.bytes() > least_bytes) {
+      *reply.add_parts() = std::move(part);
+      continue;
+    }
+    control::MemoryPart& sum = merged[part.purpose()];
+    sum.set_merged(sum.merged() + 1);
+    sum.set_used_bytes(sum.used_bytes() + part.used_bytes());
+    sum.set_reserved_bytes(sum.reserved_bytes() + part.reserved_bytes());
+    sum.set_waiting_bytes(sum.waiting_bytes() + part.waiting_bytes());
+    sum.set_free_bytes(sum.free_bytes() + part.free_bytes());
+    sum.set_unusable_bytes(sum.unusable_bytes() + part.unusable_bytes());
+  }
+  for (const auto& [purpose, sum] : merged) add(reply, purpose, sum);
+}
+
 }  // namespace
 
 RegionUse region_use(const ServerState& server) {
@@ -152,6 +184,7 @@ control::MemoryReply account(const ServerState& server) {
   control::MemoryPart free;
   free.set_free_bytes(server.region->blocks().free_bytes());
   add(reply, control::MEMORY_FREE_EXTENTS, free);
+  merge_small_parts(reply);
   return reply;
 }
 

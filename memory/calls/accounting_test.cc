@@ -235,5 +235,31 @@ TEST_CASE("the backlog is counted, and the oldest snapshot ages while its worker
   CHECK(backlog_of(*test.client, 0).oldest_snapshot_ns() >= 17 * kMillisecond_ns);
 }
 
+TEST_CASE("of very many tables the largest are listed, and the sums have the others") {
+  constexpr int kTables = 4200;  // a few more than a reply lists
+  Fixture test((32U << 20) + 8000);
+  const auto large = test.client->create(testing::accounts("large", 64));
+  REQUIRE(large.ok());
+  for (int i = 0; i < kTables; ++i)
+    REQUIRE(test.client->create(testing::accounts("t" + std::to_string(i), 1)).ok());
+  const auto status = test.client->call<control::StatusReply>(control::STATUS, control::StatusRequest());
+  REQUIRE(status.ok());
+  CHECK(status->tables_size() == 4096);
+  CHECK(status->other_tables() == kTables + 1 - 4096);
+  CHECK(status->other_table_bytes() != 0);
+  CHECK(status->tables(0).name() == "large");
+  for (int i = 1; i < status->tables_size(); ++i) CHECK(status->tables(i - 1).id() < status->tables(i).id());
+  const control::MemoryReply memory = test.memory();
+  CHECK(memory.parts_size() <= 4096 + 16);
+  std::uint64_t merged = 0;
+  bool has_large = false;
+  for (const control::MemoryPart& part : memory.parts()) {
+    merged += part.merged();
+    has_large |= part.name() == "large";
+  }
+  CHECK(merged > 0);
+  CHECK(has_large);
+}
+
 }  // namespace
 }  // namespace namdb::memory

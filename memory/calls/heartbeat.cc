@@ -9,6 +9,18 @@ namespace {
 
 // Locks that one heartbeat's reply names.
 constexpr int kMaxHeldLocks = 32;
+// Of what a compute server says about itself.
+constexpr std::size_t kMaxText_bytes = 255;
+
+void follow_compute(Caller caller, const control::ComputeFacts& facts, control::HeartbeatReply& reply) {
+  Peers& peers = caller.server.peers;
+  Peer& peer = caller.peer();
+  peer.process = {facts.process(), facts.address().substr(0, kMaxText_bytes),
+                  facts.version().substr(0, kMaxText_bytes), facts.started_us(), facts.sessions()};
+  if (facts.process() == 0) return;
+  reply.set_drain(peers.draining(facts.process()));
+  reply.set_lost_lease(peers.take_lost_lease(facts.process(), peer.worker));
+}
 
 }  // namespace
 
@@ -31,6 +43,7 @@ Status heartbeat(Caller caller, const control::HeartbeatRequest& request, contro
   peer.acknowledged_epoch = std::max(peer.acknowledged_epoch, request.acknowledged_epoch());
   peer.acknowledged_catalog = std::max(peer.acknowledged_catalog, request.acknowledged_catalog());
   peer.acknowledged_versions = std::max(peer.acknowledged_versions, request.acknowledged_versions());
+  if (request.has_compute()) follow_compute(caller, request.compute(), reply);
   if (server.catalog) server.erase_replaced_indexes();
   reply.set_clock_ns(server.clock_ns());
   reply.set_reuse_epoch(server.reclaimer.epoch());

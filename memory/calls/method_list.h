@@ -1,4 +1,4 @@
-// The calls that a memory server answers, in the order of their numbers (control::Method).
+// The calls that a memory server answers, in the order of their numbers.
 //
 // A method is one row here and one handler, a function of the method's name in namespace memory::handlers.
 // methods.h declares the handler from the row. Its definition lies in the file of this folder that has its
@@ -8,7 +8,7 @@
 //              WAITING_CALL   the same; the handler suspends   Task<Status> f(Caller, const Request&, Reply&)
 //              BYTES          bytes of common/calls            Status f(const Call&)
 //              WAITING_BYTES  the same; the handler suspends   Task<Status> f(Call)
-//   method     control::Method
+//   method     control::Method, or of common/placement/move_calls.h
 //   handler
 //   messages   request and reply (kinds CALL and WAITING_CALL)
 //   where      the servers that answer it (Where)
@@ -82,4 +82,11 @@
   WAITING_CALL(CREATE_ROUTINE, create_routine, CreateRoutineRequest, CreateRoutineReply, server_0, fail)     \
   WAITING_CALL(DROP_ROUTINE, drop_routine, DropRoutineRequest, DropRoutineReply, server_0, fail)             \
   WAITING_CALL(CHANGE_ROLES, change_roles, ChangeRolesRequest, ChangeRolesReply, server_0, fail)             \
-  WAITING_BYTES(SCAN, scan, every_server, fail)
+  WAITING_BYTES(SCAN, scan, every_server, fail)                                                              \
+  CALL(LIST_COMPUTES, list_computes, ListComputesRequest, ListComputesReply, server_0, fail)                 \
+  CALL(DRAIN_COMPUTE, drain_compute, DrainComputeRequest, DrainComputeReply, server_0, fail)                 \
+  BYTES(CONFIGURATION, configuration, every_server, fail)                                                    \
+  WAITING_BYTES(FILES, files, every_server, fail)                                                            \
+  WAITING_BYTES(READ_FILE, read_file, every_server, fail)                                                    \
+  WAITING_BYTES(HAND_OVER, hand_over, every_server, fail)                                                    \
+  BYTES(MOVE, move, every_server, fail)

@@ -5,6 +5,21 @@
 #include <functional>
 #include <iterator>
 
+#include "common/placement/move_calls.h"
+
+namespace namdb::control {
+namespace {
+
+// As if they stood in control::Method.
+constexpr auto CONFIGURATION = placement::kConfigurationMethod;
+constexpr auto FILES = placement::kFilesMethod;
+constexpr auto READ_FILE = placement::kReadFileMethod;
+constexpr auto HAND_OVER = placement::kHandOverMethod;
+constexpr auto MOVE = placement::kMoveMethod;
+
+}  // namespace
+}  // namespace namdb::control
+
 namespace namdb::memory {
 namespace {
 

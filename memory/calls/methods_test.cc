@@ -15,6 +15,7 @@
 #include "common/calls/journal_calls.h"
 #include "common/calls/lock_calls.h"
 #include "common/calls/scan_calls.h"
+#include "common/placement/move_calls.h"
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
@@ -37,6 +38,8 @@ std::set<int> all_methods() {
   const auto& methods = *control::Method_descriptor();
   for (int i = 0; i < methods.value_count(); ++i) numbers.insert(methods.value(i)->number());
   numbers.erase(control::METHOD_NONE);
+  numbers.insert({placement::kConfigurationMethod, placement::kFilesMethod, placement::kReadFileMethod,
+                  placement::kHandOverMethod, placement::kMoveMethod});
   return numbers;
 }
 
@@ -70,7 +73,8 @@ std::set<int> duties_of_server_0() {
           control::DROP_TABLE,     control::GROW_TABLE,         control::BEGIN_CREATE_INDEX,
           control::ADVANCE_INDEX,  control::DROP_INDEX,         control::ENDED_COMPUTES,
           control::COMMIT_OUTCOME, control::ALTER_TABLE,        control::REPLACE_TABLE,
-          control::CREATE_ROUTINE, control::DROP_ROUTINE,       control::CHANGE_ROLES};
+          control::CREATE_ROUTINE, control::DROP_ROUTINE,       control::CHANGE_ROLES,
+          control::LIST_COMPUTES,  control::DRAIN_COMPUTE};
 }
 
 }  // namespace

@@ -27,7 +27,9 @@ ServerState::ServerState(reactor::Executor& server_executor, std::unique_ptr<Reg
       shut_down(executor),
       settled(executor),
       identity(options.server_id, options.server_count, region->map().epoch),
-      links(executor, {.server_id = options.server_id, .server_count = options.server_count}),
+      links(executor, {.server_id = options.server_id,
+                       .server_count = options.server_count,
+                       .asks_places = options.opens_together()}),
       lock_waiters(executor),
       journals(executor, *region, options, peers),
       slots(options.server_id == 0 ? std::make_unique<Slots>(*region, options, copies) : nullptr),
@@ -166,7 +168,11 @@ void ServerState::start_fence(const std::string& compute_id) {
 }
 
 reactor::Task<void> ServerState::fence_peers(std::string compute_id) {
-  for (const fabric::PeerId peer : peers.of(compute_id)) co_await server_fabric->fence(peer);
+  for (const fabric::PeerId id : peers.of(compute_id)) {
+    const Peer* const peer = peers.find(id);
+    if (peer != nullptr && peer->process.id != 0) peers.remember_lost_lease(peer->process.id, peer->worker);
+    co_await server_fabric->fence(id);
+  }
   fenced.notify_all();
 }
 

@@ -27,6 +27,15 @@ void Catalog::show_version() const {
   region_.store(region_.catalog_version_offset(), version_);
 }
 
+Status Catalog::check_room(std::size_t entry_bytes, std::size_t before_bytes, const char* hint) const {
+  if (entry_bytes > kMaxEntry_bytes)
+    return Status(ErrorCode::limit_exceeded,
+                  "an entry of the catalog would have " + std::to_string(entry_bytes) + " bytes",
+                  "give it shorter texts, or fewer columns");
+  if (encoded_bytes_ - before_bytes + entry_bytes <= options_.max_catalog_bytes) return {};
+  return Status(ErrorCode::limit_exceeded, "the catalog is full", hint);
+}
+
 std::size_t Catalog::encoded_bytes(const control::TableDescriptor& table) const {
   control::TableDescriptor fixed = table;
   fixed.clear_bucket_base();
@@ -82,9 +91,8 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   table.set_id(next_id_);
   auto checked = TableShape::create(table);
   if (!checked.ok()) return checked.status();
-  if (encoded_bytes_ + encoded_bytes(table) > kMaxCatalog_bytes) {
-    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
-  }
+  Status room = check_room(encoded_bytes(table), 0, "drop tables that are not needed");
+  if (!room.ok()) return room;
   ++next_id_;
   creations_[table.id()] = Creation{peer, table, owner};
   return table;
@@ -112,18 +120,16 @@ Result<std::uint64_t> Catalog::finish(fabric::PeerId peer, const control::Finish
   const std::uint32_t owner = found->second.owner;
   creations_.erase(found);
   if (expected.replaces() != 0) {
-    tables_[find_table(expected.replaces())->name()].set_frozen(true);
+    change_table(expected.replaces(), [](control::TableDescriptor& old) { old.set_frozen(true); });
     copiers_[expected.id()] = peer;
   }
-  encoded_bytes_ += encoded_bytes(expected);
   touch_referenced(expected.foreign_keys(), {});
-  tables_[table.name()] = std::move(expected);
+  put_table(std::move(expected));
   for (control::IndexDescriptor& index : *indexes) {
     index.set_state(control::INDEX_READY);
     index.set_ready_version(version_ + 1);
-    encoded_bytes_ += index.ByteSizeLong() + kFrame_bytes;
     index_creations_.erase(index.id());
-    indexes_[index.name()] = std::move(index);
+    put_index(std::move(index));
   }
   if (table.replaces() == 0) own(rights_of_table(table.id()), owner);
   changed();
@@ -152,27 +158,20 @@ Result<std::uint32_t> Catalog::drop(const std::string& name) {
   const std::uint32_t id = found->second.id();
   if (Status status = check_unaltered(id); !status.ok()) return status;
   if (Status status = check_unreferenced(id); !status.ok()) return status;
-  erase_table(name);
+  erase_table(id);
   drop_indexes_of(id);
   disown(rights_of_table(id));
   changed();
   return id;
 }
 
-void Catalog::erase_table(const std::string& name) {
-  const auto found = tables_.find(name);
-  encoded_bytes_ -= encoded_bytes(found->second);
-  tables_.erase(found);
-}
-
 Status Catalog::grow(const control::GrowTableRequest& request) {
   const control::GrownTable& grown = request.table();
-  const auto found = std::find_if(tables_.begin(), tables_.end(),
-                                  [&](const auto& entry) { return entry.second.id() == grown.table(); });
-  if (found == tables_.end()) {
+  const control::TableDescriptor* const found = find_table(grown.table());
+  if (found == nullptr) {
     return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(grown.table()));
   }
-  control::TableDescriptor& table = found->second;
+  control::TableDescriptor table = *found;
   if (request.server() >= options_.server_count || grown.bucket_base() % 8 != 0 ||
       grown.bucket_base() > layout::GlobalAddress::kOffsetMask ||
       !TableShape::valid_buckets(table.buckets_per_server(), grown.doublings())) {
@@ -183,20 +182,20 @@ Status Catalog::grow(const control::GrowTableRequest& request) {
   if (grown.doublings() <= table.doublings(server)) return Status();
   table.set_bucket_base(server, grown.bucket_base());
   table.set_doublings(server, grown.doublings());
+  put_table(std::move(table));
   changed();
   return Status();
 }
 
 Status Catalog::reopen(std::uint32_t server, std::uint32_t id, std::uint64_t bucket_base,
                        std::uint32_t doublings) {
-  const auto found = std::find_if(tables_.begin(), tables_.end(),
-                                  [id](const auto& entry) { return entry.second.id() == id; });
-  if (found == tables_.end())
-    return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(id));
-  control::TableDescriptor& table = found->second;
+  const control::TableDescriptor* const found = find_table(id);
+  if (found == nullptr) return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(id));
+  control::TableDescriptor table = *found;
   while (static_cast<std::uint32_t>(table.doublings_size()) < options_.server_count) table.add_doublings(0);
   table.set_bucket_base(static_cast<int>(server), bucket_base);
   table.set_doublings(static_cast<int>(server), doublings);
+  put_table(std::move(table));
   changed();
   return Status();
 }

@@ -14,6 +14,11 @@
 //
 // Where there is a log, changes are made in a draft, logged, and taken over (control_changes.h): nobody sees
 // one that a restart could forget. Creations that are not finished belong to a channel and are not logged.
+//
+// Each change of an entry has a *position*, a number that ascends. The log and the workers get the entries
+// that changed behind a position (catalog_changes.cc). Entries lie in maps whose copies share them, and are
+// found by id, by name, and by the table that they are of: a change costs the same however many entries
+// there are.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +30,7 @@
 
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
+#include "memory/coordinator/persistent_map.h"
 #include "memory/options.h"
 #include "memory/region/region.h"
 #include "proto/control.pb.h"
@@ -34,6 +40,11 @@ namespace namdb::memory {
 
 class Catalog {
  public:
+  template <typename Descriptor>
+  using ByName = PersistentMap<std::string, Descriptor>;
+  template <typename Descriptor>
+  using ById = PersistentMap<std::uint32_t, Descriptor>;
+
   Catalog(Region& region, const Options& options);
   Catalog& operator=(const Catalog&) = delete;
 
@@ -49,13 +60,25 @@ class Catalog {
   // Fills in catalog version, tables, indexes, routines, roles and rights.
   void export_state(control::ControlState& state) const;
   // Fills in the difference that makes the catalog of `state` this one, its version included; nothing if it
-  // is.
-  void describe_changes(const control::ControlState& state, control::ControlEntry& entry) const;
+  // is. They differ only in what has changed behind that position.
+  void describe_changes(const control::ControlState& state, std::uint64_t position,
+                        control::ControlEntry& entry) const;
   // The next id of a table, an index, a routine, a role or an entry of rights.
   std::uint32_t next_id() const { return next_id_; }
 
+  // --- changes (catalog_changes.cc) ---
+  // Of the last change; it ascends with each.
+  std::uint64_t position() const { return position_; }
+  // GET_CATALOG, but for what is not the catalog's.
+  void describe(const control::GetCatalogRequest& request, control::GetCatalogReply& reply) const;
+  // Entries that are gone are remembered for those who ask what has changed. Of those up to that position
+  // many are forgotten: a worker that was away for longer gets the whole catalog.
+  void forget_drops(std::uint64_t position);
+
   std::uint64_t version() const { return version_; }
-  const std::map<std::string, control::TableDescriptor>& tables() const { return tables_; }
+  const ByName<control::TableDescriptor>& tables() const { return tables_; }
+  // Null: there is none.
+  const control::TableDescriptor* find_table(std::uint32_t id) const;
 
   // Fills in id, generation, and the defaults of what is 0: ring slots, size hint, buckets a server.
   Result<control::TableDescriptor> begin(fabric::PeerId peer, control::TableDescriptor table,
@@ -96,9 +119,9 @@ class Catalog {
   // --- indexes (catalog_indexes.cc) ---
   // A hash index is a table here: begun and finished as one, which begin() makes the columns of. Then it is
   // building, and goes on by advance_index() like others.
-  const std::map<std::string, control::IndexDescriptor>& indexes() const { return indexes_; }
+  const ByName<control::IndexDescriptor>& indexes() const { return indexes_; }
   // Those that are to replace one of the same name, and those that were replaced; by id.
-  const std::map<std::uint32_t, control::IndexDescriptor>& indexes_beside() const { return indexes_beside_; }
+  const ById<control::IndexDescriptor>& indexes_beside() const { return indexes_beside_; }
   // Fills in id and page length. Outside input. The table may be one that the peer is creating.
   Result<control::IndexDescriptor> begin_index(fabric::PeerId peer, control::IndexDescriptor index);
   // Returns the catalog's version.
@@ -116,7 +139,7 @@ class Catalog {
   // tables and indexes.
   static constexpr char kViewMark = '\x01';
   static std::string view_key(const std::string& name) { return std::string(1, kViewMark) + name; }
-  const std::map<std::string, control::RoutineDescriptor>& routines() const { return routines_; }
+  const ByName<control::RoutineDescriptor>& routines() const { return routines_; }
   // Outside input: invalid_function_definition, limit_exceeded, duplicate_function, undefined_function.
   // Returns the catalog's version, which is the routine's.
   Result<std::uint64_t> create_routine(const control::CreateRoutineRequest& request);
@@ -125,7 +148,7 @@ class Catalog {
 
   // --- roles and rights (catalog_roles.cc) ---
   const std::map<std::uint32_t, control::RoleDescriptor>& roles() const { return roles_; }
-  const std::map<std::uint32_t, control::ObjectRights>& rights() const { return rights_; }
+  const ById<control::ObjectRights>& rights() const { return rights_; }
   // Of the catalog, when one of them last changed; after a restart a later one.
   std::uint64_t roles_version() const { return roles_version_; }
   // Makes all of the change or nothing. Outside input: catalog_changed, invalid_name, duplicate_object,
@@ -137,10 +160,20 @@ class Catalog {
   static constexpr std::size_t kMaxRoleName_bytes = 63;
   static constexpr std::uint32_t kNewRole = 0xc000'0000;           // as compute/api/role.h has it
   static constexpr std::size_t kMaxDefinition_bytes = 256U << 10;  // of a routine
-  // A reply of GET_CATALOG holds the whole catalog; each entry with a frame.
-  static constexpr std::size_t kMaxCatalog_bytes = fabric::kMaxCall_bytes - 4096;
+  // A reply of GET_CATALOG has this much room for entries, each with a frame. A table goes into one reply
+  // with its indexes.
+  static constexpr std::size_t kMaxReply_bytes = fabric::kMaxCall_bytes - 4096;
+  static constexpr std::size_t kMaxEntry_bytes = kMaxReply_bytes / 2;
   static constexpr std::size_t kFrame_bytes = 32;
+  // So many entries that are gone are remembered at least.
+  static constexpr std::size_t kRememberedDrops = 4096;
 
+  enum class Kind : std::uint8_t { table, index, routine, role, rights };
+  struct Change {
+    std::uint32_t id = 0;
+    Kind kind = Kind::table;
+  };
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
   struct Creation {
     fabric::PeerId peer;
     control::TableDescriptor table;
@@ -150,11 +183,45 @@ class Catalog {
     fabric::PeerId peer;
     control::IndexDescriptor index;
   };
+  Catalog(Region& region, const Options& options, bool draft)
+      : region_(region), options_(options), draft_(draft) {}
   Catalog(const Catalog&) = default;
   void changed();
   void show_version() const;
+  // Whether an entry of that size has room, in the place of one of the other size; 0: of none. Error
+  // limit_exceeded, with the hint.
+  Status check_room(std::size_t entry_bytes, std::size_t before_bytes, const char* hint) const;
   // By a table or an index, also one that is only begun.
   bool name_taken(const std::string& name) const;
+
+  // --- entries (catalog_changes.cc). All changes of them are made by these ---
+  // New, or in the place of the one with that id, whatever its name.
+  void put_table(control::TableDescriptor table);
+  void put_index(control::IndexDescriptor index);
+  void put_routine(control::RoutineDescriptor routine);
+  void put_role(control::RoleDescriptor role);
+  void put_rights(control::ObjectRights rights);
+  // They are there.
+  void erase_table(std::uint32_t id);
+  void erase_index(std::uint32_t id);
+  void erase_routine(std::uint32_t id);
+  void erase_role(std::uint32_t id);
+  void erase_rights(std::uint32_t id);
+  void note_change(Kind kind, std::uint32_t id);
+  void note_drop(Kind kind, std::uint32_t id);
+  // A visible one, or one beside. Null: there is none.
+  const control::IndexDescriptor* find_index(std::uint32_t id) const;
+  static bool is_beside(const control::IndexDescriptor& index);
+  // The ids of a table's indexes of all kinds, those beside others too; and of the tables that reference it.
+  std::vector<std::uint32_t> indexes_of(std::uint32_t table) const;
+  std::vector<std::uint32_t> referencing(std::uint32_t table) const;
+  static std::vector<std::uint32_t> second_of(const PersistentMap<Pair, bool>& pairs, std::uint32_t first);
+  // Adds the entry to the reply, if it is there, or its id to those that are dropped; false where it has no
+  // room.
+  bool describe(const Change& change, control::GetCatalogReply& reply, std::size_t* bytes) const;
+  void describe_table(std::uint32_t table, control::GetCatalogReply& reply) const;
+  void describe_ids(control::GetCatalogReply& reply) const;
+
   // The description with the parts that `given` has; nullopt when that is not the one that was begun.
   std::optional<control::IndexDescriptor> with_parts(const control::IndexDescriptor& begun,
                                                      const control::IndexDescriptor& given) const;
@@ -165,8 +232,6 @@ class Catalog {
                                                      const control::IndexDescriptor& wanted);
   // The index takes the place of the one that it replaces, and is ready.
   Status replace(const control::IndexDescriptor& index);
-  void erase_index(const std::string& name);
-  void erase_beside(std::uint32_t id);
   // --- altered tables ---
   // table_is_altered while another table is to take that one's place, be it finished or not.
   Status check_unaltered(std::uint32_t table) const;
@@ -190,30 +255,27 @@ class Catalog {
   void touch_referenced(const ForeignKeys& wanted, const ForeignKeys& known);
   // Changes the keys of other tables that reference that table.
   void change_references(std::uint32_t table, const std::function<void(control::ForeignKey&)>& change);
-  // Changes a table's description in place.
-  void change_table(const std::string& name, const std::function<void(control::TableDescriptor&)>& change);
-  void erase_table(const std::string& name);
+  // Changes a table's description.
+  void change_table(std::uint32_t id, const std::function<void(control::TableDescriptor&)>& change);
   // Gives the table and its indexes their final names; they are ready for transactions from now on.
   void show_replacement(std::uint32_t table);
   // Fills in the columns of the table that is to hold a hash index's entries. Outside input.
   Status make_hash_index(control::TableDescriptor& table) const;
   Result<std::uint64_t> advance_hash_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
   void erase_hash_index(std::uint32_t id);
-  const control::TableDescriptor* find_table(std::uint32_t id) const;
   void drop_indexes_of(std::uint32_t table);
   std::vector<std::uint32_t> undo_index_creations(fabric::PeerId peer);
   // --- roles and rights ---
   // A step of change_roles().
-  Status put_role(control::RoleDescriptor role, std::uint32_t* id);
-  Status put_rights(control::ObjectRights rights);
-  Status erase_role(std::uint32_t id);
+  Status change_role(control::RoleDescriptor role, std::uint32_t* id);
+  Status change_rights(control::ObjectRights rights);
+  Status drop_role(std::uint32_t id);
   // Whether all roles and objects that these name are there.
   Status check_named_roles(const control::RoleDescriptor& role) const;
   Status check_named_roles(const control::ObjectRights& rights) const;
   bool role_is_there(std::uint32_t id) const { return id == 0 || roles_.contains(id); }
-  // The entry of the object that the rights are of; end: it has none.
-  std::map<std::uint32_t, control::ObjectRights>::iterator find_rights(const control::ObjectRights& rights);
-  void erase_rights(std::map<std::uint32_t, control::ObjectRights>::iterator entry);
+  // The entry of the object that the rights are of; null: it has none.
+  const control::ObjectRights* find_rights(const control::ObjectRights& rights) const;
   // A new object; nothing happens without an owner, or if that is gone. The caller calls changed().
   void own(control::ObjectRights rights, std::uint32_t owner);
   // An object is gone; or a table that took the other one's place has its rights.
@@ -221,6 +283,8 @@ class Catalog {
   void move_rights(std::uint32_t from_table, std::uint32_t to_table);
   static control::ObjectRights rights_of_table(std::uint32_t table);
   static control::ObjectRights rights_of_routine(const std::string& name);
+  // The object that the rights are of, as a key.
+  static std::string object_key(const control::ObjectRights& rights);
   // The most that the table's entry in a reply of GET_CATALOG takes, however it grows.
   std::size_t encoded_bytes(const control::TableDescriptor& table) const;
 
@@ -230,17 +294,29 @@ class Catalog {
   std::uint64_t version_ = 0;
   std::uint32_t next_id_ = 1;
   std::size_t encoded_bytes_ = 0;
-  std::map<std::string, control::TableDescriptor> tables_;
+  ByName<control::TableDescriptor> tables_;
+  ByName<control::IndexDescriptor> indexes_;  // that transactions know of, and those beside
+  ById<control::IndexDescriptor> indexes_beside_;
+  ByName<control::RoutineDescriptor> routines_;
+  std::map<std::uint32_t, control::RoleDescriptor> roles_;  // by id
+  ById<control::ObjectRights> rights_;                      // by the entry's id
+  std::uint64_t roles_version_ = 0;
+  // --- how the above are found ---
+  ById<std::string> names_;                              // of those that lie by their names
+  PersistentMap<Pair, bool> table_indexes_;              // a table, and an index of it
+  PersistentMap<Pair, bool> references_;                 // a table, and another one that references it
+  PersistentMap<std::string, std::uint32_t> rights_of_;  // an entry of rights, by its object
+  // --- changes ---
+  std::uint64_t position_ = 0;
+  std::uint64_t forgotten_ = 0;                        // the last position of a drop that is forgotten
+  PersistentMap<std::uint64_t, Change> changes_;       // the last one of each entry, by its position
+  ById<std::uint64_t> positions_;                      // of these, by the entries' ids
+  PersistentMap<std::uint64_t, std::uint32_t> drops_;  // those that are drops
+  // --- what channels are about to make ---
   std::map<std::uint32_t, Creation> creations_;
-  std::map<std::string, control::IndexDescriptor> indexes_;  // that transactions know of, and those beside
-  std::map<std::uint32_t, control::IndexDescriptor> indexes_beside_;
   std::map<std::uint32_t, IndexCreation> index_creations_;  // of indexes that are not ready, by id
   std::map<std::uint32_t, fabric::PeerId> hash_builders_;   // of hash indexes that are building, by id
   std::map<std::uint32_t, fabric::PeerId> copiers_;         // of tables that are to replace one, by id
-  std::map<std::string, control::RoutineDescriptor> routines_;
-  std::map<std::uint32_t, control::RoleDescriptor> roles_;  // by id
-  std::map<std::uint32_t, control::ObjectRights> rights_;   // by the entry's id
-  std::uint64_t roles_version_ = 0;
 };
 
 }  // namespace namdb::memory

@@ -42,8 +42,8 @@ std::string Catalog::final_name(const std::string& hidden) {
 Status Catalog::check_unaltered(std::uint32_t table) const {
   const bool begun = std::ranges::any_of(
       creations_, [table](const auto& entry) { return entry.second.table.replaces() == table; });
-  const bool finished =
-      std::ranges::any_of(tables_, [table](const auto& entry) { return entry.second.replaces() == table; });
+  const bool finished = std::ranges::any_of(
+      copiers_, [&](const auto& entry) { return find_table(entry.first)->replaces() == table; });
   if (!begun && !finished) return {};
   const control::TableDescriptor* const altered = find_table(table);
   return Status(ErrorCode::table_is_altered,
@@ -82,10 +82,9 @@ std::uint32_t Catalog::final_table(std::uint32_t table) const {
 }
 
 bool Catalog::name_taken_beside(const std::string& name, std::uint32_t replaced) const {
-  if (const auto table = tables_.find(name); table != tables_.end())
-    return table->second.id() != replaced && table->second.hash_index().table() != replaced;
-  if (const auto index = indexes_.find(name); index != indexes_.end())
-    return index->second.table() != replaced;
+  if (const control::TableDescriptor* const table = tables_.get(name))
+    return table->id() != replaced && table->hash_index().table() != replaced;
+  if (const control::IndexDescriptor* const index = indexes_.get(name)) return index->table() != replaced;
   return name_taken(name);
 }
 
@@ -101,9 +100,8 @@ Status Catalog::check_index_name(const std::string& name, std::uint32_t table) c
 
 void Catalog::undo_replacement(std::uint32_t table) {
   copiers_.erase(table);
-  const control::TableDescriptor* const replacement = find_table(table);
-  tables_[find_table(replacement->replaces())->name()].clear_frozen();
-  erase_table(std::string(replacement->name()));
+  change_table(find_table(table)->replaces(), [](control::TableDescriptor& old) { old.clear_frozen(); });
+  erase_table(table);
   drop_indexes_of(table);
   changed();
 }
@@ -114,19 +112,21 @@ Result<std::uint32_t> Catalog::replace_table(fabric::PeerId peer, std::uint32_t 
     return Status(ErrorCode::undefined_table, "this channel is not copying table " + std::to_string(table));
   const std::uint32_t old = find_table(table)->replaces();
   std::set<std::string> names;
-  for (const auto& [name, index] : indexes_) {
-    if (index.table() == table) names.insert(final_name(name));
-    if (index.table() == table && index.state() != control::INDEX_READY)
+  for (const std::uint32_t id : indexes_of(table)) {
+    const control::TableDescriptor* const entries = find_table(id);
+    if (entries != nullptr) names.insert(final_name(entries->name()));
+    if (entries != nullptr) continue;
+    const control::IndexDescriptor& index = *find_index(id);
+    if (is_beside(index)) continue;
+    names.insert(final_name(index.name()));
+    if (index.state() != control::INDEX_READY)
       return Status(ErrorCode::protocol_violation, "an index of the new table is not ready");
-  }
-  for (const auto& [name, other] : tables_) {
-    if (other.hash_index().table() == table && other.has_hash_index()) names.insert(final_name(name));
   }
   for (const std::string& name : names) {
     if (name_taken_beside(name, old)) return duplicate(name);
   }
   copiers_.erase(copier);
-  erase_table(std::string(find_table(old)->name()));
+  erase_table(old);
   drop_indexes_of(old);
   show_replacement(table);
   move_rights(old, table);
@@ -137,15 +137,8 @@ Result<std::uint32_t> Catalog::replace_table(fabric::PeerId peer, std::uint32_t 
 
 void Catalog::show_replacement(std::uint32_t table) {
   const std::uint64_t version = version_ + 1;
-  std::vector<std::string> tables;
-  for (const auto& [name, other] : tables_) {
-    if (other.id() == table || (other.has_hash_index() && other.hash_index().table() == table))
-      tables.push_back(name);
-  }
-  for (const std::string& name : tables) {
-    control::TableDescriptor shown = tables_[name];
-    erase_table(name);
-    shown.set_name(final_name(name));
+  const auto show_table = [version](control::TableDescriptor& shown) {
+    shown.set_name(final_name(shown.name()));
     shown.clear_replaces();
     if (shown.has_hash_index()) {
       shown.mutable_hash_index()->set_ready_version(version);
@@ -153,22 +146,18 @@ void Catalog::show_replacement(std::uint32_t table) {
       shown.set_ready_version(version);
     }
     shown.set_altered_version(version);
-    encoded_bytes_ += encoded_bytes(shown);
-    tables_[shown.name()] = std::move(shown);
-  }
-  std::vector<std::string> indexes;
-  for (const auto& [name, index] : indexes_) {
-    if (index.table() == table) indexes.push_back(name);
-  }
-  for (const std::string& name : indexes) {
-    auto entry = indexes_.extract(name);
-    control::IndexDescriptor& shown = entry.mapped();
-    encoded_bytes_ -= shown.ByteSizeLong();
-    shown.set_name(final_name(name));
+  };
+  change_table(table, show_table);
+  for (const std::uint32_t id : indexes_of(table)) {
+    if (find_table(id) != nullptr) {
+      change_table(id, show_table);
+      continue;
+    }
+    control::IndexDescriptor shown = *find_index(id);
+    if (is_beside(shown)) continue;
+    shown.set_name(final_name(shown.name()));
     shown.set_ready_version(version);
-    encoded_bytes_ += shown.ByteSizeLong();
-    entry.key() = shown.name();
-    indexes_.insert(std::move(entry));
+    put_index(std::move(shown));
   }
 }
 
@@ -187,14 +176,13 @@ Result<std::uint64_t> Catalog::alter(const control::AlterTableRequest& request) 
   if (wanted.name() != current->name() && name_taken(wanted.name())) return duplicate(wanted.name());
   std::set<std::string> names = {wanted.name()};
   for (const control::IndexDescriptor& renamed : request.indexes()) {
-    const auto index =
-        std::ranges::find_if(indexes_, [&](const auto& entry) { return entry.second.id() == renamed.id(); });
+    const control::IndexDescriptor* const index = find_index(renamed.id());
     const control::TableDescriptor* const entries = find_table(renamed.id());
     const bool is_hash = entries != nullptr && entries->hash_index().table() == wanted.id();
-    if (!is_hash && (index == indexes_.end() || index->second.table() != wanted.id()))
+    if (!is_hash && (index == nullptr || is_beside(*index) || index->table() != wanted.id()))
       return Status(ErrorCode::undefined_object, "there is no index " + std::to_string(renamed.id()));
     const bool is_building =
-        is_hash ? hash_builders_.contains(renamed.id()) : index->second.state() != control::INDEX_READY;
+        is_hash ? hash_builders_.contains(renamed.id()) : index->state() != control::INDEX_READY;
     const bool is_rebuilt = std::ranges::any_of(
         index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == renamed.id(); });
     if (is_building || is_rebuilt)
@@ -212,11 +200,9 @@ Result<std::uint64_t> Catalog::alter(const control::AlterTableRequest& request) 
   *altered.mutable_checks() = wanted.checks();
   *altered.mutable_foreign_keys() = wanted.foreign_keys();
   altered.set_altered_version(version_ + 1);
-  if (encoded_bytes_ + encoded_bytes(altered) > kMaxCatalog_bytes)
-    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
-  erase_table(std::string(current->name()));
-  encoded_bytes_ += encoded_bytes(altered);
-  tables_[altered.name()] = std::move(altered);
+  Status room = check_room(encoded_bytes(altered), 0, "drop tables that are not needed");
+  if (!room.ok()) return room;
+  put_table(std::move(altered));
   touch_referenced(wanted.foreign_keys(), before.foreign_keys());
   std::map<std::string, std::string> renamed_columns;
   for (int i = 0; i < wanted.columns_size(); ++i) {
@@ -237,22 +223,14 @@ Result<std::uint64_t> Catalog::alter(const control::AlterTableRequest& request) 
 }
 
 void Catalog::rename_index(const control::IndexDescriptor& renamed) {
-  if (const control::TableDescriptor* const entries = find_table(renamed.id())) {
-    control::TableDescriptor shown = *entries;
-    erase_table(std::string(entries->name()));
-    shown.set_name(renamed.name());
-    encoded_bytes_ += encoded_bytes(shown);
-    tables_[shown.name()] = std::move(shown);
+  if (find_table(renamed.id()) != nullptr) {
+    change_table(renamed.id(),
+                 [&renamed](control::TableDescriptor& shown) { shown.set_name(renamed.name()); });
     return;
   }
-  const auto index =
-      std::ranges::find_if(indexes_, [&](const auto& entry) { return entry.second.id() == renamed.id(); });
-  auto entry = indexes_.extract(index);
-  encoded_bytes_ -= entry.mapped().ByteSizeLong();
-  entry.mapped().set_name(renamed.name());
-  encoded_bytes_ += entry.mapped().ByteSizeLong();
-  entry.key() = renamed.name();
-  indexes_.insert(std::move(entry));
+  control::IndexDescriptor shown = *find_index(renamed.id());
+  shown.set_name(renamed.name());
+  put_index(std::move(shown));
 }
 
 }  // namespace namdb::memory

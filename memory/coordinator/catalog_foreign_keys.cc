@@ -7,15 +7,6 @@
 namespace namdb::memory {
 namespace {
 
-std::set<std::uint32_t> referenced_tables(
-    const google::protobuf::RepeatedPtrField<control::ForeignKey>& keys) {
-  std::set<std::uint32_t> tables;
-  for (const control::ForeignKey& key : keys) {
-    if (key.references() != 0) tables.insert(key.references());
-  }
-  return tables;
-}
-
 template <typename ForeignKeys>
 bool is_known(const control::ForeignKey& key, const ForeignKeys& known) {
   return std::ranges::any_of(known, [&key](const control::ForeignKey& other) {
@@ -43,11 +34,11 @@ Status Catalog::check_foreign_keys(const ForeignKeys& wanted, const ForeignKeys&
 }
 
 Status Catalog::check_unreferenced(std::uint32_t table) const {
-  for (const auto& [name, other] : tables_) {
-    if (other.id() == table || other.replaces() == table) continue;
-    if (referenced_tables(other.foreign_keys()).contains(table))
-      return Status(ErrorCode::dependent_objects_still_exist,
-                    "table \"" + final_name(name) + "\" references the table");
+  for (const std::uint32_t id : referencing(table)) {
+    const control::TableDescriptor& other = *find_table(id);
+    if (id == table || other.replaces() == table) continue;
+    return Status(ErrorCode::dependent_objects_still_exist,
+                  "table \"" + final_name(other.name()) + "\" references the table");
   }
   return {};
 }
@@ -59,19 +50,14 @@ void Catalog::touch_referenced(const ForeignKeys& wanted, const ForeignKeys& kno
     if (key.references() != 0 && !is_known(key, known)) touched.insert(key.references());
   }
   for (const std::uint32_t id : touched) {
-    const std::string name = find_table(id)->name();
-    change_table(name, [this](control::TableDescriptor& table) { table.set_altered_version(version_ + 1); });
+    change_table(id, [this](control::TableDescriptor& table) { table.set_altered_version(version_ + 1); });
   }
 }
 
 void Catalog::change_references(std::uint32_t table,
                                 const std::function<void(control::ForeignKey&)>& change) {
-  std::vector<std::string> names;
-  for (const auto& [name, other] : tables_) {
-    if (referenced_tables(other.foreign_keys()).contains(table)) names.push_back(name);
-  }
-  for (const std::string& name : names) {
-    change_table(name, [&](control::TableDescriptor& other) {
+  for (const std::uint32_t id : referencing(table)) {
+    change_table(id, [&](control::TableDescriptor& other) {
       for (control::ForeignKey& key : *other.mutable_foreign_keys()) {
         if (key.references() == table) change(key);
       }
@@ -80,12 +66,10 @@ void Catalog::change_references(std::uint32_t table,
   }
 }
 
-void Catalog::change_table(const std::string& name,
-                           const std::function<void(control::TableDescriptor&)>& change) {
-  control::TableDescriptor& table = tables_[name];
-  encoded_bytes_ -= encoded_bytes(table);
+void Catalog::change_table(std::uint32_t id, const std::function<void(control::TableDescriptor&)>& change) {
+  control::TableDescriptor table = *find_table(id);
   change(table);
-  encoded_bytes_ += encoded_bytes(table);
+  put_table(std::move(table));
 }
 
 }  // namespace namdb::memory

@@ -16,13 +16,6 @@ Status not_creating(std::uint32_t index) {
 
 }  // namespace
 
-const control::TableDescriptor* Catalog::find_table(std::uint32_t id) const {
-  for (const auto& [name, table] : tables_) {
-    if (table.id() == id) return &table;
-  }
-  return nullptr;
-}
-
 Status Catalog::make_hash_index(control::TableDescriptor& table) const {
   control::HashIndex& index = *table.mutable_hash_index();
   const control::TableDescriptor* const indexed = find_table(index.table());
@@ -63,19 +56,18 @@ Result<std::uint64_t> Catalog::advance_hash_index(fabric::PeerId peer,
   }
   if (request.state() != control::INDEX_READY)
     return Status(ErrorCode::protocol_violation, "an index cannot go on to that state");
-  control::HashIndex& index = *tables_[find_table(id)->name()].mutable_hash_index();
-  index.set_state(control::INDEX_READY);
-  index.set_ready_version(version_ + 1);
+  change_table(id, [this](control::TableDescriptor& entries) {
+    entries.mutable_hash_index()->set_state(control::INDEX_READY);
+    entries.mutable_hash_index()->set_ready_version(version_ + 1);
+  });
   hash_builders_.erase(builder);
   changed();
   return version_;
 }
 
 void Catalog::erase_hash_index(std::uint32_t id) {
-  const std::string name = find_table(id)->name();
-  encoded_bytes_ -= encoded_bytes(tables_[name]);
   hash_builders_.erase(id);
-  tables_.erase(name);
+  erase_table(id);
   changed();
 }
 
@@ -85,15 +77,14 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
     return Status(ErrorCode::invalid_table_definition, "an index's name has 1 to 255 bytes");
   }
   if (Status status = check_index_name(index.name(), index.table()); !status.ok()) return status;
-  const auto table = std::find_if(tables_.begin(), tables_.end(),
-                                  [&](const auto& entry) { return entry.second.id() == index.table(); });
+  const control::TableDescriptor* const table = find_table(index.table());
   const auto creation = creations_.find(index.table());
   const bool created_by_peer = creation != creations_.end() && creation->second.peer == peer;
-  const bool is_rows = table != tables_.end() && !table->second.has_hash_index();
+  const bool is_rows = table != nullptr && !table->has_hash_index();
   if (!is_rows && (!created_by_peer || creation->second.table.has_hash_index())) {
     return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(index.table()));
   }
-  const control::TableDescriptor& indexed = created_by_peer ? creation->second.table : table->second;
+  const control::TableDescriptor& indexed = created_by_peer ? creation->second.table : *table;
   if (indexed.replaces() != 0) index.set_name(hidden_name(index.name(), indexed.id()));
   const auto shape = TableShape::create(indexed);
   if (!shape.ok()) return shape.status();
@@ -108,9 +99,8 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
   index.set_ready_version(0);
   index.clear_replaced_version();
   index.clear_parts();
-  if (encoded_bytes_ + index.ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
-    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop what is not needed");
-  }
+  Status room = check_room(index.ByteSizeLong() + kFrame_bytes, 0, "drop what is not needed");
+  if (!room.ok()) return room;
   index.set_id(next_id_++);
   index_creations_[index.id()] = IndexCreation{peer, index};
   return index;
@@ -119,53 +109,48 @@ Result<control::IndexDescriptor> Catalog::begin_index(fabric::PeerId peer, contr
 Result<control::IndexDescriptor> Catalog::begin_replacement(fabric::PeerId peer,
                                                             const control::IndexDescriptor& wanted) {
   const std::uint32_t replaced = wanted.replaces();
-  const auto found =
-      std::ranges::find_if(indexes_, [&](const auto& entry) { return entry.second.id() == replaced; });
-  if (found == indexes_.end()) {
+  const control::IndexDescriptor* const found = find_index(replaced);
+  if (found == nullptr || is_beside(*found)) {
     return Status(ErrorCode::undefined_object, "there is no index " + std::to_string(replaced));
   }
-  const std::uint32_t table = found->second.table();
+  const std::uint32_t table = found->table();
   if (final_table(table) != table)
-    return Status(ErrorCode::table_is_altered, "the table of index \"" + found->first + "\" is being filled");
+    return Status(ErrorCode::table_is_altered,
+                  "the table of index \"" + found->name() + "\" is being filled");
   if (Status status = check_unaltered(table); !status.ok()) return status;
   const bool begun = std::ranges::any_of(
       index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == replaced; });
-  if (begun || found->second.state() != control::INDEX_READY) {
-    return Status(ErrorCode::portal_not_ready, "index \"" + found->first + "\" is being built already",
+  if (begun || found->state() != control::INDEX_READY) {
+    return Status(ErrorCode::portal_not_ready, "index \"" + found->name() + "\" is being built already",
                   "wait until that has ended");
   }
-  control::IndexDescriptor index = found->second;
+  control::IndexDescriptor index = *found;
   index.set_page_bytes(options_.index_page_bytes);
   index.set_state(control::INDEX_UNKNOWN);
   index.set_ready_version(0);
   index.clear_parts();
   index.set_replaces(replaced);
   index.set_balanced_bytes(wanted.balanced_bytes());
-  if (encoded_bytes_ + index.ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
-    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop what is not needed");
-  }
+  Status room = check_room(index.ByteSizeLong() + kFrame_bytes, 0, "drop what is not needed");
+  if (!room.ok()) return room;
   index.set_id(next_id_++);
   index_creations_[index.id()] = IndexCreation{peer, index};
   return index;
 }
 
 Status Catalog::replace(const control::IndexDescriptor& index) {
-  const auto current = indexes_.find(index.name());
-  if (current == indexes_.end() || current->second.id() != index.replaces()) {
+  const control::IndexDescriptor* const current = indexes_.get(index.name());
+  if (current == nullptr || current->id() != index.replaces()) {
     return Status(ErrorCode::undefined_object, "index \"" + index.name() + "\" was dropped meanwhile");
   }
-  const auto beside = indexes_beside_.find(index.id());
-  const std::size_t before = current->second.ByteSizeLong() + beside->second.ByteSizeLong();
-  control::IndexDescriptor former = std::move(current->second);
+  control::IndexDescriptor former = *current;
   former.set_replaced_version(version_ + 1);
-  current->second = std::move(beside->second);
-  current->second.set_state(control::INDEX_READY);
-  current->second.set_ready_version(version_ + 1);
-  current->second.clear_replaces();
-  indexes_beside_.erase(beside);
-  encoded_bytes_ += current->second.ByteSizeLong() + former.ByteSizeLong();
-  encoded_bytes_ -= before;
-  indexes_beside_[former.id()] = std::move(former);
+  control::IndexDescriptor next = indexes_beside_.at(index.id());
+  next.set_state(control::INDEX_READY);
+  next.set_ready_version(version_ + 1);
+  next.clear_replaces();
+  put_index(std::move(former));
+  put_index(std::move(next));
   changed();
   return {};
 }
@@ -178,10 +163,12 @@ bool Catalog::has_replaced(std::uint64_t version) const {
 }
 
 void Catalog::acknowledged(std::uint64_t version) {
-  for (auto entry = indexes_beside_.begin(); entry != indexes_beside_.end();) {
-    const auto& [id, index] = *entry++;
-    if (index.replaced_version() != 0 && index.replaced_version() <= version) erase_beside(id);
+  std::vector<std::uint32_t> unneeded;
+  for (const auto& [id, index] : indexes_beside_) {
+    if (index.replaced_version() != 0 && index.replaced_version() <= version) unneeded.push_back(id);
   }
+  for (const std::uint32_t id : unneeded) erase_index(id);
+  if (!unneeded.empty()) changed();
 }
 
 Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
@@ -195,22 +182,20 @@ Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
   const bool replaces = index.replaces() != 0;
   const bool visible = replaces ? indexes_beside_.contains(index.id()) : indexes_.contains(index.name());
   if (request.abandon()) {
-    const std::string name = index.name();
     const std::uint32_t id = index.id();
     index_creations_.erase(creation);
-    if (visible && replaces) erase_beside(id);
-    if (visible && !replaces) erase_index(name);
+    if (visible) erase_index(id);
+    if (visible) changed();
     return version_;
   }
   if (!visible && request.state() == control::INDEX_BUILDING && !creations_.contains(index.table())) {
     auto given = with_parts(index, request.index());
-    if (!given || encoded_bytes_ + given->ByteSizeLong() + kFrame_bytes > kMaxCatalog_bytes) {
+    if (!given || !check_room(given->ByteSizeLong() + kFrame_bytes, 0, "").ok()) {
       return Status(ErrorCode::protocol_violation, "the index is not the one that was begun");
     }
     index = std::move(*given);
     index.set_state(control::INDEX_BUILDING);
-    encoded_bytes_ += index.ByteSizeLong() + kFrame_bytes;
-    (replaces ? indexes_beside_[index.id()] : indexes_[index.name()]) = index;
+    put_index(index);
     changed();
     return version_;
   }
@@ -220,11 +205,10 @@ Result<std::uint64_t> Catalog::advance_index(fabric::PeerId peer,
     return version_;
   }
   if (visible && request.state() == control::INDEX_READY) {
-    control::IndexDescriptor& shown = indexes_[index.name()];
-    encoded_bytes_ -= shown.ByteSizeLong();
+    control::IndexDescriptor shown = indexes_.at(index.name());
     shown.set_state(control::INDEX_READY);
     shown.set_ready_version(version_ + 1);
-    encoded_bytes_ += shown.ByteSizeLong();
+    put_index(std::move(shown));
     index_creations_.erase(creation);
     changed();
     return version_;
@@ -251,7 +235,7 @@ Result<std::vector<control::IndexDescriptor>> Catalog::indexes_to_finish(
   });
   if (begun != request.indexes_size()) return refused();
   std::vector<control::IndexDescriptor> indexes;
-  std::size_t bytes = encoded_bytes_ + encoded_bytes(request.table());
+  std::size_t bytes = encoded_bytes(request.table());
   for (const control::IndexDescriptor& given : request.indexes()) {
     const auto creation = index_creations_.find(given.id());
     const bool twice =
@@ -262,73 +246,55 @@ Result<std::vector<control::IndexDescriptor>> Catalog::indexes_to_finish(
     bytes += index->ByteSizeLong() + 2 * kFrame_bytes;
     indexes.push_back(std::move(*index));
   }
-  if (bytes > kMaxCatalog_bytes) {
-    return Status(ErrorCode::limit_exceeded, "the catalog is full", "drop tables that are not needed");
-  }
+  Status room = check_room(bytes, 0, "drop tables that are not needed");
+  if (!room.ok()) return room;
   return indexes;
 }
 
-void Catalog::erase_index(const std::string& name) {
-  const auto found = indexes_.find(name);
-  encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
-  indexes_.erase(found);
-  changed();
-}
-
-void Catalog::erase_beside(std::uint32_t id) {
-  const auto found = indexes_beside_.find(id);
-  encoded_bytes_ -= found->second.ByteSizeLong() + kFrame_bytes;
-  indexes_beside_.erase(found);
-  changed();
-}
-
 Result<std::uint32_t> Catalog::drop_index(const std::string& name, bool of_constraint) {
-  if (const auto hash = tables_.find(name); hash != tables_.end() && hash->second.has_hash_index()) {
-    const std::uint32_t id = hash->second.id();
-    Status status = check_unaltered(hash->second.hash_index().table());
+  if (const auto* const hash = tables_.get(name); hash != nullptr && hash->has_hash_index()) {
+    const std::uint32_t id = hash->id();
+    Status status = check_unaltered(hash->hash_index().table());
     if (!status.ok()) return status;
     erase_hash_index(id);
     return id;
   }
-  const auto found = indexes_.find(name);
-  if (found == indexes_.end()) {
+  const control::IndexDescriptor* const found = indexes_.get(name);
+  if (found == nullptr) {
     return Status(ErrorCode::undefined_object, "index \"" + name + "\" does not exist");
   }
-  if (found->second.constraint() && (!of_constraint || found->second.primary())) {
+  if (found->constraint() && (!of_constraint || found->primary())) {
     return Status(ErrorCode::dependent_objects_still_exist,
                   "cannot drop index \"" + name + "\" because a constraint of its table requires it");
   }
-  if (Status status = check_unaltered(found->second.table()); !status.ok()) return status;
-  const std::uint32_t id = found->second.id();
+  if (Status status = check_unaltered(found->table()); !status.ok()) return status;
+  const std::uint32_t id = found->id();
   index_creations_.erase(id);
   const auto replacement = std::ranges::find_if(
       index_creations_, [&](const auto& entry) { return entry.second.index.replaces() == id; });
   if (replacement != index_creations_.end()) {
-    if (indexes_beside_.contains(replacement->first)) erase_beside(replacement->first);
+    if (indexes_beside_.contains(replacement->first)) erase_index(replacement->first);
     index_creations_.erase(replacement);
   }
-  erase_index(name);
+  erase_index(id);
+  changed();
   return id;
 }
 
 void Catalog::drop_indexes_of(std::uint32_t table) {
   std::erase_if(index_creations_, [&](const auto& entry) { return entry.second.index.table() == table; });
-  for (auto entry = indexes_.begin(); entry != indexes_.end();) {
-    const auto index = entry++;
-    if (index->second.table() == table) erase_index(std::string(index->first));
-  }
-  for (auto entry = indexes_beside_.begin(); entry != indexes_beside_.end();) {
-    const auto& [id, index] = *entry++;
-    if (index.table() == table) erase_beside(id);
-  }
   std::erase_if(creations_, [&](const auto& entry) {
     return entry.second.table.has_hash_index() && entry.second.table.hash_index().table() == table;
   });
-  std::vector<std::uint32_t> hash_indexes;
-  for (const auto& [name, other] : tables_) {
-    if (other.has_hash_index() && other.hash_index().table() == table) hash_indexes.push_back(other.id());
+  const std::vector<std::uint32_t> indexes = indexes_of(table);
+  for (const std::uint32_t id : indexes) {
+    if (find_table(id) != nullptr) {
+      erase_hash_index(id);
+    } else {
+      erase_index(id);
+    }
   }
-  for (const std::uint32_t id : hash_indexes) erase_hash_index(id);
+  if (!indexes.empty()) changed();
 }
 
 std::vector<std::uint32_t> Catalog::undo_index_creations(fabric::PeerId peer) {
@@ -339,10 +305,11 @@ std::vector<std::uint32_t> Catalog::undo_index_creations(fabric::PeerId peer) {
       continue;
     }
     undone.push_back(entry->first);
-    const control::IndexDescriptor index = std::move(entry->second.index);
+    const std::uint32_t id = entry->first;
     entry = index_creations_.erase(entry);
-    if (indexes_beside_.contains(index.id())) erase_beside(index.id());
-    if (index.replaces() == 0 && indexes_.contains(index.name())) erase_index(index.name());
+    if (find_index(id) == nullptr) continue;
+    erase_index(id);
+    changed();
   }
   for (auto entry = hash_builders_.begin(); entry != hash_builders_.end();) {
     const auto [id, builder] = *entry++;

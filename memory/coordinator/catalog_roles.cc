@@ -9,10 +9,6 @@
 namespace namdb::memory {
 namespace {
 
-std::size_t framed_bytes(const google::protobuf::MessageLite& message, std::size_t frame_bytes) {
-  return message.ByteSizeLong() + frame_bytes;
-}
-
 Status unnamed_object() {
   return Status(ErrorCode::protocol_violation, "an entry of rights names no object");
 }
@@ -38,17 +34,13 @@ control::ObjectRights Catalog::rights_of_routine(const std::string& name) {
   return rights;
 }
 
-std::map<std::uint32_t, control::ObjectRights>::iterator Catalog::find_rights(
-    const control::ObjectRights& rights) {
-  return std::ranges::find_if(rights_, [&rights](const auto& entry) {
-    const control::ObjectRights& other = entry.second;
-    return other.kind() == rights.kind() && other.table() == rights.table() && other.name() == rights.name();
-  });
+std::string Catalog::object_key(const control::ObjectRights& rights) {
+  return std::to_string(rights.kind()) + " " + std::to_string(rights.table()) + " " + rights.name();
 }
 
-void Catalog::erase_rights(std::map<std::uint32_t, control::ObjectRights>::iterator entry) {
-  encoded_bytes_ -= framed_bytes(entry->second, kFrame_bytes);
-  rights_.erase(entry);
+const control::ObjectRights* Catalog::find_rights(const control::ObjectRights& rights) const {
+  const std::uint32_t* const id = rights_of_.get(object_key(rights));
+  return id == nullptr ? nullptr : rights_.get(*id);
 }
 
 void Catalog::own(control::ObjectRights rights, std::uint32_t owner) {
@@ -58,24 +50,23 @@ void Catalog::own(control::ObjectRights rights, std::uint32_t owner) {
   if (owner == 0 || !roles_.contains(owner)) return;
   rights.set_owner(owner);
   rights.set_id(next_id_++);
-  encoded_bytes_ += framed_bytes(rights, kFrame_bytes);
-  rights_[rights.id()] = std::move(rights);
+  put_rights(std::move(rights));
   roles_version_ = version_ + 1;
 }
 
 void Catalog::disown(const control::ObjectRights& object) {
-  const auto entry = find_rights(object);
-  if (entry == rights_.end()) return;
-  erase_rights(entry);
+  const control::ObjectRights* const entry = find_rights(object);
+  if (entry == nullptr) return;
+  erase_rights(entry->id());
   roles_version_ = version_ + 1;
 }
 
 void Catalog::move_rights(std::uint32_t from_table, std::uint32_t to_table) {
-  const auto entry = find_rights(rights_of_table(from_table));
-  if (entry == rights_.end()) return;
-  encoded_bytes_ -= framed_bytes(entry->second, kFrame_bytes);
-  entry->second.set_table(to_table);
-  encoded_bytes_ += framed_bytes(entry->second, kFrame_bytes);
+  const control::ObjectRights* const entry = find_rights(rights_of_table(from_table));
+  if (entry == nullptr) return;
+  control::ObjectRights moved = *entry;
+  moved.set_table(to_table);
+  put_rights(std::move(moved));
   roles_version_ = version_ + 1;
 }
 
@@ -90,7 +81,7 @@ Result<std::uint64_t> Catalog::change_roles(const control::ChangeRolesRequest& r
   };
   Status status;
   for (const control::RoleDescriptor& role : request.roles()) {
-    if (status.ok()) status = changed_catalog.put_role(role, &ids.emplace_back());
+    if (status.ok()) status = changed_catalog.change_role(role, &ids.emplace_back());
   }
   for (const std::uint32_t id : ids) {
     if (!status.ok()) break;
@@ -99,7 +90,7 @@ Result<std::uint64_t> Catalog::change_roles(const control::ChangeRolesRequest& r
       membership.set_role(real_id(membership.role()));
       membership.set_grantor(real_id(membership.grantor()));
     }
-    status = changed_catalog.put_role(std::move(role), nullptr);
+    status = changed_catalog.change_role(std::move(role), nullptr);
   }
   for (control::ObjectRights rights : request.rights()) {
     if (!status.ok()) break;
@@ -108,53 +99,50 @@ Result<std::uint64_t> Catalog::change_roles(const control::ChangeRolesRequest& r
       grant.set_grantee(real_id(grant.grantee()));
       grant.set_grantor(real_id(grant.grantor()));
     }
-    status = changed_catalog.put_rights(std::move(rights));
+    status = changed_catalog.change_rights(std::move(rights));
   }
   for (const std::uint32_t id : request.dropped_rights()) {
-    const auto entry = changed_catalog.rights_.find(id);
-    if (entry != changed_catalog.rights_.end()) changed_catalog.erase_rights(entry);
+    if (changed_catalog.rights_.contains(id)) changed_catalog.erase_rights(id);
   }
   for (const std::uint32_t id : request.dropped_roles()) {
-    if (status.ok()) status = changed_catalog.erase_role(id);
+    if (status.ok()) status = changed_catalog.drop_role(id);
   }
   for (const auto& [id, role] : changed_catalog.roles_) {
     if (status.ok()) status = changed_catalog.check_named_roles(role);
   }
-  for (const auto& [id, rights] : changed_catalog.rights_) {
-    if (status.ok()) status = changed_catalog.check_named_roles(rights);
+  // Where no role goes, those that were sound are.
+  for (const control::ObjectRights& rights : request.rights()) {
+    const control::ObjectRights* const entry = changed_catalog.find_rights(rights);
+    if (status.ok() && entry != nullptr) status = changed_catalog.check_named_roles(*entry);
   }
-  if (status.ok() && changed_catalog.encoded_bytes_ > kMaxCatalog_bytes)
-    status =
-        Status(ErrorCode::limit_exceeded, "the catalog is full", "drop roles or tables that are not needed");
+  if (request.dropped_roles_size() != 0) {
+    for (const auto& [id, rights] : changed_catalog.rights_) {
+      if (status.ok()) status = changed_catalog.check_named_roles(rights);
+    }
+  }
+  if (status.ok()) status = changed_catalog.check_room(0, 0, "drop roles or tables that are not needed");
   if (!status.ok()) return status;
-  next_id_ = changed_catalog.next_id_;
-  encoded_bytes_ = changed_catalog.encoded_bytes_;
-  roles_ = std::move(changed_catalog.roles_);
-  rights_ = std::move(changed_catalog.rights_);
+  adopt(std::move(changed_catalog));
   roles_version_ = version_ + 1;
   changed();
   return version_;
 }
 
-Status Catalog::put_role(control::RoleDescriptor role, std::uint32_t* id) {
+Status Catalog::change_role(control::RoleDescriptor role, std::uint32_t* id) {
   if (role.name().empty() || role.name().size() > kMaxRoleName_bytes)
     return Status(ErrorCode::invalid_name, "a role's name has 1 to 63 bytes");
-  const bool is_new = role.id() == 0;
-  const auto old = roles_.find(role.id());
-  if (!is_new && old == roles_.end()) return missing_role(role.id());
+  if (role.id() != 0 && !roles_.contains(role.id())) return missing_role(role.id());
   for (const auto& [other_id, other] : roles_) {
     if (other.name() == role.name() && other_id != role.id())
       return Status(ErrorCode::duplicate_object, "role \"" + role.name() + "\" already exists");
   }
-  if (is_new) role.set_id(next_id_++);
-  if (!is_new) encoded_bytes_ -= framed_bytes(old->second, kFrame_bytes);
-  encoded_bytes_ += framed_bytes(role, kFrame_bytes);
+  if (role.id() == 0) role.set_id(next_id_++);
   if (id != nullptr) *id = role.id();
-  roles_[role.id()] = std::move(role);
+  put_role(std::move(role));
   return Status();
 }
 
-Status Catalog::put_rights(control::ObjectRights rights) {
+Status Catalog::change_rights(control::ObjectRights rights) {
   const bool is_table = rights.kind() == control::OBJECT_TABLE;
   const bool is_named = rights.kind() == control::OBJECT_SEQUENCE ||
                         rights.kind() == control::OBJECT_ROUTINE || rights.kind() == control::OBJECT_SCHEMA ||
@@ -166,19 +154,18 @@ Status Catalog::put_rights(control::ObjectRights rights) {
     return Status(ErrorCode::undefined_table, "there is no table " + std::to_string(rights.table()));
   if (rights.kind() == control::OBJECT_VIEW && !routines_.contains(view_key(rights.name())))
     return Status(ErrorCode::undefined_table, "there is no view \"" + rights.name() + "\"");
-  const auto old = find_rights(rights);
-  rights.set_id(old == rights_.end() ? next_id_++ : old->first);
-  if (old != rights_.end()) erase_rights(old);
-  encoded_bytes_ += framed_bytes(rights, kFrame_bytes);
-  rights_[rights.id()] = std::move(rights);
+  const control::ObjectRights* const old = find_rights(rights);
+  rights.set_id(old == nullptr ? next_id_++ : old->id());
+  Status room =
+      check_room(rights.ByteSizeLong() + kFrame_bytes, 0, "drop roles or tables that are not needed");
+  if (!room.ok()) return room;
+  put_rights(std::move(rights));
   return Status();
 }
 
-Status Catalog::erase_role(std::uint32_t id) {
-  const auto found = roles_.find(id);
-  if (found == roles_.end()) return missing_role(id);
-  encoded_bytes_ -= framed_bytes(found->second, kFrame_bytes);
-  roles_.erase(found);
+Status Catalog::drop_role(std::uint32_t id) {
+  if (!roles_.contains(id)) return missing_role(id);
+  erase_role(id);
   return Status();
 }
 

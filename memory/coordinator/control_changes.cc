@@ -33,13 +33,14 @@ reactor::Task<Status> ControlChanges::open(control::ControlState state, std::uin
   Status status = check_control_state(state_);
   if (status.ok() && state_.version() == 0) {
     const control::ControlEntry first = first_control_entry(options_, database_id);
-    status = co_await write(first, ControlLog::Urgency::ordinary);
+    status = co_await write(first, 0, ControlLog::Urgency::ordinary);
   }
   if (status.ok()) status = check_database_settings(state_.settings(), options_);
   if (status.ok() && state_.settings().database_id() != database_id)
     status = Status(ErrorCode::configuration, "the log belongs to another database than the data folder");
   if (status.ok()) {
     catalog_.import_state(state_);
+    position_ = catalog_.position();
     slots_.import_state(state_);
   }
   end_turn();
@@ -56,7 +57,7 @@ reactor::Task<Status> ControlChanges::open(control::ControlState state, std::uin
 
 std::optional<control::ControlEntry> ControlChanges::entry_for(const Catalog& catalog) const {
   control::ControlEntry entry;
-  catalog.describe_changes(state_, entry);
+  catalog.describe_changes(state_, position_, entry);
   for (const Closed& closed : closed_) {
     entry.mutable_closed()->add_slots(closed.slot);
     entry.mutable_closed()->add_final_counters(closed.final_counter);
@@ -75,23 +76,32 @@ std::optional<control::ControlEntry> ControlChanges::entry_for(const Catalog& ca
   return entry;
 }
 
-reactor::Task<Status> ControlChanges::write(const control::ControlEntry& entry, ControlLog::Urgency urgency) {
+reactor::Task<Status> ControlChanges::write(const control::ControlEntry& entry, std::uint64_t position,
+                                            ControlLog::Urgency urgency) {
   const auto appended = co_await log_->append(ControlRecord::entry, entry.SerializeAsString(), urgency);
   if (!appended.ok()) co_return appended.status();
   Status status = co_await log_->flush(*appended);
   if (!status.ok()) co_return status;
   closed_.erase(closed_.begin(), closed_.begin() + entry.closed().slots_size());  // others came behind them
+  position_ = position;
   co_return apply_control_entry(state_, entry);
 }
 
 reactor::Task<Status> ControlChanges::change(Change edit) {
-  if (log_ == nullptr) co_return edit(catalog_);
+  if (log_ == nullptr) {
+    Status made = edit(catalog_);
+    catalog_.forget_drops(catalog_.position());
+    co_return made;
+  }
   co_await take_turn();
   Catalog draft = catalog_.draft();
   Status status = edit(draft);
   const auto entry = status.ok() ? entry_for(draft) : std::nullopt;
-  if (entry) status = co_await write(*entry, ControlLog::Urgency::ordinary);
-  if (status.ok()) catalog_.adopt(std::move(draft));
+  if (entry) status = co_await write(*entry, draft.position(), ControlLog::Urgency::ordinary);
+  if (status.ok()) {
+    catalog_.adopt(std::move(draft));
+    catalog_.forget_drops(position_);
+  }
   end_turn();
   co_return status;
 }
@@ -104,7 +114,8 @@ reactor::Task<void> ControlChanges::change_anyway(Change edit) {
   co_await take_turn();
   (void)edit(catalog_);
   // A later entry has what cannot be logged now.
-  if (const auto entry = entry_for(catalog_)) (void)co_await write(*entry, ControlLog::Urgency::urgent);
+  if (const auto entry = entry_for(catalog_))
+    (void)co_await write(*entry, catalog_.position(), ControlLog::Urgency::urgent);
   end_turn();
 }
 
@@ -124,7 +135,8 @@ reactor::Task<Status> ControlChanges::log_closed(std::uint32_t slot, std::uint32
   closed_.push_back({slot, final_counter});
   co_await take_turn();
   Status status;
-  if (const auto entry = entry_for(catalog_)) status = co_await write(*entry, ControlLog::Urgency::urgent);
+  if (const auto entry = entry_for(catalog_))
+    status = co_await write(*entry, catalog_.position(), ControlLog::Urgency::urgent);
   end_turn();
   co_return status;
 }

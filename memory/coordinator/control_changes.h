@@ -6,7 +6,9 @@
 //   4. the draft becomes the catalog, and the caller answers
 //
 // So no worker learns of a table that a loss of power takes away again, and the entries give the catalog by
-// construction. An error of the log is the change's answer; the catalog is then as it was before.
+// construction. An error of the log is the change's answer; the catalog is then as it was before. A change
+// costs what it changes: a draft shares the rest with the catalog, and the difference is sought only in what
+// has changed since the last entry.
 //
 // A closed slot's final counter is a fact when the slot is closed: it is seen at once, and the closing is
 // answered once its entry is durable. Ids are logged in blocks ahead of their use.
@@ -63,8 +65,10 @@ class ControlChanges {
  private:
   // The difference to the logged state, with the catalog as in `catalog`; nullopt: none.
   std::optional<control::ControlEntry> entry_for(const Catalog& catalog) const;
-  // Appends and flushes the entry, and applies it to the logged state. Within a turn.
-  reactor::Task<Status> write(const control::ControlEntry& entry, ControlLog::Urgency urgency);
+  // Appends and flushes the entry, and applies it to the logged state, which then has the catalog as of that
+  // position. Within a turn.
+  reactor::Task<Status> write(const control::ControlEntry& entry, std::uint64_t position,
+                              ControlLog::Urgency urgency);
   reactor::Task<void> take_turn();
   void end_turn();
 
@@ -74,6 +78,7 @@ class ControlChanges {
   Slots& slots_;
   ControlLog* log_ = nullptr;
   control::ControlState state_;
+  std::uint64_t position_ = 0;  // of the catalog's last change that it has
   struct Closed {
     std::uint32_t slot;
     std::uint32_t final_counter;

@@ -21,13 +21,33 @@ void Doubts::enqueue(Map::iterator doubt, std::uint64_t due_ns) {
 }
 
 void Doubts::dequeue(const Doubt& doubt) {
-  const bool queued = queue_.erase({doubt.due_ns, doubt.sequence}) != 0;
+  const std::pair place(doubt.due_ns, doubt.sequence);
+  // As a rule it is the first one.
+  const bool first = !queue_.empty() && queue_.begin()->first == place;
+  if (first) queue_.erase(queue_.begin());
+  const bool queued = first || queue_.erase(place) != 0;
   if (queued && doubt.due_ns == kHeld_ns) --held_;
 }
 
+Doubts::Map::iterator Doubts::find(std::uint32_t index, std::string_view key) {
+  if (behind_settled_ != doubts_.end() && behind_settled_->first.index == index &&
+      behind_settled_->first.key == key)
+    return behind_settled_;
+  return doubts_.find({index, std::string(key)});
+}
+
+Doubts::Map::iterator Doubts::erase(Map::iterator doubt) {
+  const Map::iterator next = std::next(doubt);
+  if (behind_raised_ == doubt) behind_raised_ = next;
+  if (behind_settled_ == doubt) behind_settled_ = next;
+  return doubts_.erase(doubt);
+}
+
 std::uint64_t Doubts::raise(IndexEntry entry, Raise how, std::uint64_t now_ns) {
-  const auto [doubt, fresh] = doubts_.try_emplace(std::move(entry));
-  if (!fresh) dequeue(doubt->second);
+  const std::size_t before = doubts_.size();
+  const Map::iterator doubt = doubts_.try_emplace(behind_raised_, std::move(entry));
+  behind_raised_ = std::next(doubt);
+  if (doubts_.size() == before) dequeue(doubt->second);
   // The commit that raised it before may still be ahead of its locks, too.
   std::uint64_t locked_ns = doubt->second.locked_ns;
   if (how.ahead) locked_ns = now_ns + 2 * calls::kAheadOfLocks_ns;
@@ -44,14 +64,15 @@ bool Doubts::due(std::uint64_t now_ns) const {
 }
 
 void Doubts::settle(const calls::IndexVerdict& verdict, std::uint64_t now_ns) {
-  const auto doubt = doubts_.find({verdict.index, std::string(verdict.key)});
+  const Map::iterator doubt = find(verdict.index, verdict.key);
   if (doubt == doubts_.end() || doubt->second.dead || doubt->second.sequence != verdict.sequence) return;
   const bool held = doubt->second.due_ns == kHeld_ns;
   if (held && verdict.kind != calls::IndexVerdict::Kind::live) return;
   dequeue(doubt->second);
+  behind_settled_ = std::next(doubt);
   switch (verdict.kind) {
     case calls::IndexVerdict::Kind::live:
-      doubts_.erase(doubt);
+      erase(doubt);
       break;
     case calls::IndexVerdict::Kind::dead:
       doubt->second.dead = true;
@@ -90,7 +111,7 @@ std::vector<IndexEntry> Doubts::expired(const Peers& peers, std::uint64_t now_ns
       // Raised again since, the entry lives under another sequence.
       const auto doubt = doubts_.find(next.entry);
       if (doubt != doubts_.end() && doubt->second.dead && doubt->second.sequence == next.sequence) {
-        doubts_.erase(doubt);
+        erase(doubt);
         gone.push_back(std::move(next.entry));
       }
       oldest.entries.pop_front();
@@ -114,7 +135,7 @@ void Doubts::forget(std::uint32_t index) {
   auto doubt = doubts_.lower_bound({index, {}});
   while (doubt != doubts_.end() && doubt->first.index == index) {
     if (!doubt->second.dead) dequeue(doubt->second);
-    doubt = doubts_.erase(doubt);
+    doubt = erase(doubt);
   }
 }
 

@@ -40,6 +40,8 @@ struct IndexEntry {
 class Doubts {
  public:
   Doubts(const Options& options, VersionEpoch& epoch) : options_(options), epoch_(epoch) {}
+  Doubts(const Doubts&) = delete;
+  Doubts& operator=(const Doubts&) = delete;
 
   struct Raise {
     bool held = false;  // given to no worker until release()
@@ -84,6 +86,10 @@ class Doubts {
     std::deque<Condemned> entries;
   };
   using Map = std::map<IndexEntry, Doubt>;
+  // Where the entry is, first where verdicts go on that come in the order of keys.
+  Map::iterator find(std::uint32_t index, std::string_view key);
+  // Gives the next one.
+  Map::iterator erase(Map::iterator doubt);
   // Dead doubts are not in the queue, held ones at its far end.
   void enqueue(Map::iterator doubt, std::uint64_t due_ns);
   void dequeue(const Doubt& doubt);
@@ -92,6 +98,9 @@ class Doubts {
   VersionEpoch& epoch_;
   std::uint64_t sequence_ = 0;
   Map doubts_;
+  // Behind those that were last raised and settled: a commit raises many, and settles them in the same order.
+  Map::iterator behind_raised_ = doubts_.end();
+  Map::iterator behind_settled_ = doubts_.end();
   std::map<std::pair<std::uint64_t, std::uint64_t>, Map::iterator> queue_;  // by when due, sequence
   std::size_t held_ = 0;                                                    // of the queue
   std::deque<Condemned> condemned_;                                         // since the last expired()

@@ -48,6 +48,44 @@ struct Subject {
   std::uint64_t now = 1000;
 };
 
+TEST_CASE("many entries are settled in the order of their keys, in another one, and while others go",
+          "[doubts]") {
+  Subject subject;
+  constexpr std::size_t kKeys = 300;
+  const auto key = [](std::size_t i) { return "k" + std::to_string(1000 + i); };
+  std::vector<std::uint64_t> sequences;
+  for (std::size_t i = 0; i < kKeys; ++i) sequences.push_back(subject.raise(key(i)));
+  // Another commit, before, between and behind them.
+  const std::uint64_t before = subject.raise("a");
+  const std::uint64_t between = subject.raise(key(10) + "x");
+  const std::uint64_t behind = subject.raise("z");
+  for (std::size_t i = 0; i < 100; ++i) {
+    subject.settle(key(i), sequences[i], Verdict::live);
+    // The next one is raised anew, and so its first verdict does not count.
+    if (i == 50) sequences[i + 1] = subject.raise(key(i + 1));
+    if (i == 60) subject.settle(key(i + 1), sequences[i + 1] - 1, Verdict::live);
+  }
+  CHECK(subject.doubts.count() == kKeys - 100 + 3);
+  for (std::size_t i = kKeys; i-- > 200;) subject.settle(key(i), sequences[i], Verdict::live);
+  CHECK(subject.doubts.count() == 100 + 3);
+  subject.settle("a", before, Verdict::dead);
+  subject.settle(key(100), sequences[100], Verdict::live);
+  subject.settle(key(10) + "x", between, Verdict::live);
+  subject.settle(key(101), sequences[101], Verdict::open);
+  subject.settle("z", behind, Verdict::live);
+  CHECK(subject.doubts.count() == 99 + 1);
+  subject.now += kAge_ns + kLease_ns + 2;
+  CHECK(subject.expired().empty());  // it ages from now on
+  subject.now += kAge_ns + 2;
+  CHECK(subject.expired() == Subject::Keys{"a"});
+  CHECK(subject.doubts.count() == 99);
+  subject.doubts.forget(7);
+  CHECK(subject.doubts.count() == 0);
+  subject.raise("m");
+  subject.settle("n", 1, Verdict::live);
+  CHECK(subject.doubts.count() == 1);
+}
+
 TEST_CASE("an entry in doubt is given out after its grace, and again when there is no answer", "[doubts]") {
   Subject subject;
   subject.raise("a");

@@ -203,7 +203,11 @@ TEST_CASE("a table and the indexes that were begun for it appear together", "[in
       client.call<control::GetCatalogReply>(control::GET_CATALOG, control::GetCatalogRequest());
   CHECK(catalog->indexes().empty());
   CHECK(catalog->tables_size() == 1);
-  CHECK(catalog->creating_size() == 2);
+  control::GetCatalogRequest of_ids;
+  of_ids.set_part(control::CATALOG_IDS);
+  const auto ids = client.call<control::GetCatalogReply>(control::GET_CATALOG, of_ids);
+  CHECK(ids->ids_size() == 1);
+  CHECK(ids->creating_size() == 2);
   REQUIRE(client.call<control::FinishCreateTableReply>(control::FINISH_CREATE_TABLE, finish).ok());
   REQUIRE(subject.catalog().size() == 1);
   CHECK(subject.catalog()[0].state() == control::INDEX_READY);

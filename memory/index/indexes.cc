@@ -53,6 +53,7 @@ Status Indexes::prepare(fabric::PeerId builder, const control::PrepareIndexReque
   index->builder = builder;
   index->tree = BTree::create(region_, {wanted.id(), page_bytes, std::move(range)});
   if (index->tree == nullptr) return tables_.full();
+  by_table_.emplace(wanted.table(), wanted.id());
   indexes_.emplace(wanted.id(), std::move(index));
   return Status();
 }
@@ -65,6 +66,7 @@ Status Indexes::restore(const control::IndexDescriptor& index, std::unique_ptr<B
   restored->table = index.table();
   restored->name = index.name();
   restored->tree = std::move(tree);
+  by_table_.emplace(index.table(), index.id());
   indexes_.emplace(index.id(), std::move(restored));
   return Status();
 }
@@ -92,16 +94,22 @@ std::vector<std::uint32_t> Indexes::built_by(fabric::PeerId builder) const {
 
 std::vector<std::uint32_t> Indexes::of_table(std::uint32_t table) const {
   std::vector<std::uint32_t> ids;
-  for (const auto& [id, index] : indexes_) {
-    if (!index->discarded && index->table == table) ids.push_back(id);
+  for (auto entry = by_table_.lower_bound({table, 0}); entry != by_table_.end() && entry->first == table;
+       ++entry) {
+    if (!indexes_.at(entry->second)->discarded) ids.push_back(entry->second);
   }
   return ids;
 }
 
-void Indexes::describe(control::HeartbeatReply& reply) const {
+void Indexes::describe(control::HeartbeatReply& reply) {
+  constexpr std::size_t kNamedAtOnce = 256;
   reply.set_index_doubts(doubts_.due(executor_.now_ns()));
-  for (const auto& [id, index] : indexes_) {
+  auto next = indexes_.upper_bound(described_);
+  for (std::size_t named = 0; named < std::min(kNamedAtOnce, indexes_.size()); ++named) {
+    if (next == indexes_.end()) next = indexes_.begin();
+    const auto& [id, index] = *next++;
     if (!index->discarded && !index->building()) reply.add_indexes(id);
+    described_ = id;
   }
 }
 
@@ -120,6 +128,7 @@ reactor::Task<bool> Indexes::release(std::uint32_t id) {
   NAMDB_CHECK(index->discarded);
   while (index->tree->wipe(options_.step_units)) co_await executor_.yield();
   if (index.use_count() > 2) co_return false;
+  by_table_.erase({index->table, id});
   indexes_.erase(id);
   co_return true;
 }
@@ -140,8 +149,8 @@ void Indexes::find_candidates(const BTree& tree, const calls::IndexChange& chang
   result.candidates.assign(candidates.begin(), candidates.end());
 }
 
-Status Indexes::change(const calls::IndexChange& change, calls::IndexChangeResult& result,
-                       std::vector<std::string>& candidates) {
+Status Indexes::change(const calls::IndexChange& change, std::uint64_t now_ns,
+                       calls::IndexChangeResult& result, std::vector<std::string>& candidates) {
   using Kind = calls::IndexChange::Kind;
   const IndexPointer index = find(change.index);
   if (index == nullptr) return no_such_index(change.index);
@@ -158,13 +167,13 @@ Status Indexes::change(const calls::IndexChange& change, calls::IndexChangeResul
   if (change.kind == Kind::mark) {
     // While the index is building, its builder may still add the entry.
     if (index->building() || tree.contains(change.key)) {
-      result.sequence = doubts_.raise(std::move(entry), how, executor_.fresh_now_ns());
+      result.sequence = doubts_.raise(std::move(entry), how, now_ns);
     }
     return Status();
   }
   if (tree.add(change.key) == BTree::Change::full) return tables_.full();
   if (change.kind == Kind::add || doubts_.contains(entry)) {
-    result.sequence = doubts_.raise(std::move(entry), how, executor_.fresh_now_ns());
+    result.sequence = doubts_.raise(std::move(entry), how, now_ns);
   }
   if (change.declared_bytes != 0) find_candidates(tree, change, result, candidates);
   return Status();
@@ -174,6 +183,7 @@ reactor::Task<Status> Indexes::write(std::string_view request, std::string& repl
   const auto changes = calls::decode_index_changes(request);
   if (!changes) co_return malformed();
   std::uint32_t in_step = 0;
+  std::uint64_t now_ns = executor_.fresh_now_ns();
   IndexPointer adding;  // its keys are added together
   const auto end_adding = [&adding] {
     if (adding != nullptr) adding->tree->end_adding();
@@ -188,7 +198,7 @@ reactor::Task<Status> Indexes::write(std::string_view request, std::string& repl
     }
     calls::IndexChangeResult result;
     std::vector<std::string> candidates;
-    Status status = change(item, result, candidates);
+    Status status = change(item, now_ns, result, candidates);
     if (!status.ok()) {
       end_adding();
       co_return status;
@@ -202,6 +212,7 @@ reactor::Task<Status> Indexes::write(std::string_view request, std::string& repl
     in_step = 0;
     end_adding();
     co_await executor_.yield();
+    now_ns = executor_.fresh_now_ns();
   }
   end_adding();
   co_return Status();
@@ -210,7 +221,8 @@ reactor::Task<Status> Indexes::write(std::string_view request, std::string& repl
 Status Indexes::settle(std::string_view request) {
   const auto verdicts = calls::decode_index_verdicts(request);
   if (!verdicts) return malformed();
-  for (const calls::IndexVerdict& verdict : *verdicts) doubts_.settle(verdict, executor_.now_ns());
+  const std::uint64_t now_ns = executor_.now_ns();
+  for (const calls::IndexVerdict& verdict : *verdicts) doubts_.settle(verdict, now_ns);
   return Status();
 }
 

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -76,8 +78,9 @@ class Indexes {
   reactor::Task<void> tick(const Peers& peers);
   // tick() has something to wait for.
   bool aging() const { return doubts_.aging(); }
-  // Adds news of indexes to a heartbeat's reply.
-  void describe(control::HeartbeatReply& reply) const;
+  // Adds news of indexes to a heartbeat's reply, and some of those that are built: after as many replies as
+  // it takes all of them were named.
+  void describe(control::HeartbeatReply& reply);
 
   // By id, discarded ones included.
   const std::map<std::uint32_t, IndexPointer>& all() const { return indexes_; }
@@ -85,7 +88,8 @@ class Indexes {
   std::uint64_t removed() const { return removed_; }
 
  private:
-  Status change(const calls::IndexChange& change, calls::IndexChangeResult& result,
+  // `now_ns`: from after the request came.
+  Status change(const calls::IndexChange& change, std::uint64_t now_ns, calls::IndexChangeResult& result,
                 std::vector<std::string>& candidates);
   static void find_candidates(const BTree& tree, const calls::IndexChange& change,
                               calls::IndexChangeResult& result, std::vector<std::string>& candidates);
@@ -96,6 +100,8 @@ class Indexes {
   Tables& tables_;
   Doubts doubts_;
   std::map<std::uint32_t, IndexPointer> indexes_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> by_table_;  // tables and their indexes
+  std::uint32_t described_ = 0;                                 // the last that a heartbeat's reply has named
   std::uint64_t removed_ = 0;
 };
 

@@ -11,7 +11,9 @@
 
 namespace namdb::memory {
 
-inline constexpr std::uint32_t kFolderFormat = 1;
+// 2: a region may have moved away from the folder (memory/placement), rows have long values, and journal
+// rooms are checksummed in pieces. A folder of format 1 is opened, and is one of format 2 from then on.
+inline constexpr std::uint32_t kFolderFormat = 2;
 inline constexpr const char* kIdentityName = "identity";
 
 struct FolderIdentity {

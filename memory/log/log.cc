@@ -192,7 +192,7 @@ void Log::start_writing() {
 }
 
 reactor::Task<void> Log::write_blocks() {
-  while (durable_ < wanted_ || pending_.size() >= options_.max_block_bytes) {
+  while (failure_.ok() && (durable_ < wanted_ || pending_.size() >= options_.max_block_bytes)) {
     if (paused()) {
       co_await changed_.wait_until(paused_until_ns_);
       continue;
@@ -220,6 +220,17 @@ reactor::Task<Result<Log::Pause>> Log::pause(std::uint64_t until_ns) {
 void Log::resume() {
   paused_until_ns_ = 0;
   changed_.notify_all();
+}
+
+Status Log::end_here(LogPosition position, Status why) {
+  if (!failure_.ok()) return failure_;
+  if (!paused() || block_under_way_ || durable_ != position) {
+    return Status(ErrorCode::object_not_in_prerequisite_state,
+                  "the log in " + folder_ + " is not paused at position " + std::to_string(position));
+  }
+  failure_ = std::move(why);
+  changed_.notify_all();
+  return Status();
 }
 
 void Log::pass_records(LogPosition upto) {

@@ -102,6 +102,12 @@ class Log {
   void resume();
   // Without a break since pause() returned.
   bool paused() const { return executor_.now_ns() < paused_until_ns_; }
+  // The durable end now.
+  Pause end() const { return {durable_, current_.number, offset_}; }
+  // The log goes on elsewhere: nothing more becomes durable here, and all who wait for that, or ask for it
+  // later, get `why`. on_failure is not called. Error object_not_in_prerequisite_state, and nothing has
+  // changed, unless the log is paused and its durable end is at that position.
+  Status end_here(LogPosition position, Status why);
 
   // Called within the log's tasks when it has written a block, or has found no room for a segment.
   void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }

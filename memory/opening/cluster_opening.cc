@@ -16,6 +16,29 @@ Status restarted_again() {
   return Status(ErrorCode::cannot_connect_now, "a memory server has restarted meanwhile");
 }
 
+// The request in calls of which each has room.
+std::vector<control::DeriveRequest> parts_of(const control::DeriveRequest& whole) {
+  constexpr std::size_t kPart_bytes = fabric::kMaxCall_bytes / 2;
+  std::vector<control::DeriveRequest> parts(1);
+  std::size_t bytes = 0;
+  const auto part = [&](const google::protobuf::MessageLite& entry) {
+    bytes += entry.ByteSizeLong();
+    if (bytes > kPart_bytes) {
+      parts.emplace_back();
+      bytes = entry.ByteSizeLong();
+    }
+    return &parts.back();
+  };
+  for (const control::TableDescriptor& table : whole.tables()) *part(table)->add_tables() = table;
+  for (const control::IndexDescriptor& index : whole.indexes()) *part(index)->add_indexes() = index;
+  for (control::DeriveRequest& each : parts) {
+    each.set_round(whole.round());
+    *each.mutable_opening() = whole.opening();
+    each.set_more(&each != &parts.back());
+  }
+  return parts;
+}
+
 }  // namespace
 
 void ClusterOpening::stop() {
@@ -182,7 +205,9 @@ reactor::Task<void> ClusterOpening::derive(RoundPointer round, layout::ServerId 
   if (server == 0) {
     status = co_await host_.derive(&round->derive, &reply);
   } else {
-    status = co_await call(server, control::DERIVE, &round->derive, &reply);
+    const std::vector<control::DeriveRequest> parts = parts_of(round->derive);
+    for (std::size_t part = 0; part < parts.size() && status.ok(); ++part)
+      status = co_await call(server, control::DERIVE, &parts[part], &reply);
   }
   round->derived[server] = std::move(reply);
   answered(*round, std::move(status));
@@ -263,17 +288,16 @@ reactor::Task<void> ClusterOpening::tell_catalog(RoundPointer round) {
       control::DeriveReply::TablePlace place;
     };
     std::vector<Place> moved;
-    for (const auto& [name, table] : catalog.tables()) {
-      for (std::uint32_t server = 0; server < round->derived.size(); ++server) {
-        // A table that grows while workers are there is told by heartbeats, and may have grown again.
-        if (!round->restarted.empty() && round->gathered[server].was_open()) continue;
-        const int at = static_cast<int>(server);
-        for (const control::DeriveReply::TablePlace& place : round->derived[server].tables()) {
-          if (place.id() != table.id()) continue;
-          const std::uint32_t doublings = at < table.doublings_size() ? table.doublings(at) : 0;
-          if (place.bucket_base() != table.bucket_base(at) || place.doublings() != doublings)
-            moved.push_back({server, place});
-        }
+    for (std::uint32_t server = 0; server < round->derived.size(); ++server) {
+      // A table that grows while workers are there is told by heartbeats, and may have grown again.
+      if (!round->restarted.empty() && round->gathered[server].was_open()) continue;
+      const int at = static_cast<int>(server);
+      for (const control::DeriveReply::TablePlace& place : round->derived[server].tables()) {
+        const control::TableDescriptor* const table = catalog.find_table(place.id());
+        if (table == nullptr) continue;
+        const std::uint32_t doublings = at < table->doublings_size() ? table->doublings(at) : 0;
+        if (place.bucket_base() != table->bucket_base(at) || place.doublings() != doublings)
+          moved.push_back({server, place});
       }
     }
     for (const auto& [server, place] : moved) {

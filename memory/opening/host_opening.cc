@@ -128,6 +128,7 @@ reactor::Task<Status> HostOpening::gather_here(const control::GatherRequest* req
   Status status = co_await server_.dismiss_workers(kPatience_ns, std::move(restarted));
   if (!status.ok()) co_return status;
   while (deriving_ && !closing_) co_await changed_.wait();
+  catalog_.Clear();
   status = check_round(round);
   if (!status.ok()) co_return status;
   server_.index_loads = nullptr;
@@ -160,8 +161,13 @@ reactor::Task<Status> HostOpening::derive(const control::DeriveRequest* request,
   Status status = check_round(request->round());
   if (!status.ok()) co_return status;
   if (deriving_ || !loads_) co_return no_round();
+  catalog_.mutable_tables()->MergeFrom(request->tables());
+  catalog_.mutable_indexes()->MergeFrom(request->indexes());
+  if (request->more()) co_return Status();
+  *catalog_.mutable_opening() = request->opening();
   deriving_ = true;
-  status = co_await derive_here(request, reply);
+  status = co_await derive_here(&catalog_, reply);
+  catalog_.Clear();
   deriving_ = false;
   changed_.notify_all();
   if (status.ok()) status = check_round(request->round());

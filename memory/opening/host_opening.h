@@ -99,6 +99,7 @@ class HostOpening final : public OpeningService {
   bool closing_ = false;
   std::uint32_t calls_ = 0;  // under way
   Status failure_;
+  control::DeriveRequest catalog_;  // of this round, as far as it has come
   std::unique_ptr<IndexLoads> loads_;
   RecoveryProgress progress_;  // of an open server's part
   reactor::Event changed_;

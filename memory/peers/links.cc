@@ -5,6 +5,7 @@
 
 #include "common/calls/hot_calls.h"
 #include "common/calls/protocol_version.h"
+#include "common/placement/ask.h"
 #include "memory/peers/peers.h"
 #include "proto/control.pb.h"
 
@@ -39,7 +40,7 @@ Status another_server() {
 }  // namespace
 
 Links::Links(reactor::Executor& executor, LinkOptions options)
-    : executor_(executor), options_(options), changed_(executor) {
+    : executor_(executor), options_(options), places_(options.server_count), changed_(executor) {
   for (std::uint32_t i = 0; i < options.server_count; ++i) links_.push_back(std::make_unique<Link>(executor));
 }
 
@@ -58,10 +59,45 @@ Status Links::learn(std::vector<std::string> addresses, std::vector<std::uint64_
   return Status();
 }
 
+const std::string& Links::address(layout::ServerId server) const {
+  const placement::Place& place = places_.place(server);
+  return place.number == 0 ? addresses_[server] : place.address;
+}
+
+placement::Configuration Links::configuration() const {
+  placement::Configuration all = places_;
+  for (std::size_t server = 0; server < addresses_.size(); ++server) {
+    if (all.place(server).number == 0) all.set(server, {0, addresses_[server]});
+  }
+  return all;
+}
+
+void Links::learn_places(const placement::Configuration& told) {
+  if (places_.learn(told)) places_changed();
+}
+
+void Links::places_changed() {
+  for (const auto& link : links_) link->wake.notify_all();
+  changed_.notify_all();
+  if (learned_) learned_();
+}
+
+reactor::Task<bool> Links::ask_places(layout::ServerId server) {
+  std::vector<std::string> asked{address(server)};
+  for (std::uint32_t other = 0; other < options_.server_count; ++other) {
+    const auto id = static_cast<layout::ServerId>(other);
+    if (other != options_.server_id && other != server) asked.push_back(address(id));
+  }
+  const placement::MakeHello hello = [this] { return hello_of(options_.server_id, id_).SerializeAsString(); };
+  const bool learned = co_await placement::ask(&executor_, fabric_.get(), hello, std::move(asked), &places_);
+  if (learned) places_changed();
+  co_return learned;
+}
+
 Status Links::unreachable(layout::ServerId server) const {
   const Status& reason = links_[server]->reason;
   return Status(ErrorCode::connection_failure,
-                name_of(server) + " at " + addresses_[server] + " cannot be reached: " + reason.message(),
+                name_of(server) + " at " + address(server) + " cannot be reached: " + reason.message(),
                 reason.hint());
 }
 
@@ -97,6 +133,10 @@ reactor::Task<void> Links::keep(layout::ServerId server) {
   std::uint64_t pause_ns = options_.first_pause_ns;
   while (!closing_) {
     auto channel = co_await connect(server);
+    if (!channel.ok() && options_.asks_places && !closing_) {
+      const bool learned = co_await ask_places(server);
+      if (learned && !closing_) channel = co_await connect(server);
+    }
     if (channel.ok() && !closing_) {
       link.channel = std::move(*channel);
       link.state = State::up;
@@ -124,13 +164,15 @@ reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::S
   // Server 0 is not told which cluster it names.
   hello.set_cluster_epoch(server == 0 ? 0 : epochs_[0]);
   std::string bytes;
-  auto channel = co_await fabric_->connect(addresses_[server], hello.SerializeAsString(), &bytes);
+  auto channel = co_await fabric_->connect(address(server), hello.SerializeAsString(), &bytes);
   if (!channel.ok()) co_return channel.status();
   control::Welcome welcome;
   if (!welcome.ParseFromString(bytes) || welcome.server_id() != server ||
       welcome.server_count() != options_.server_count) {
     co_return another_server();
   }
+  if (welcome.epoch() == 0)
+    co_return Status(ErrorCode::cannot_connect_now, "its region is not there now, or not yet");
   if (welcome.memory_only() && epochs_[server] != 0 && epochs_[server] != welcome.epoch()) {
     co_return Status(ErrorCode::memory_server_restarted, "it has restarted and is empty",
                      "restart all memory servers");

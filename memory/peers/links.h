@@ -9,7 +9,8 @@
 // call fails at once, with the reason.
 //
 // A server that keeps its data on disk may be another process after each time that its link was down: its
-// region's epoch tells.
+// region's epoch tells. Its region may even be at another host (common/placement/configuration.h). So where a
+// link cannot be made, the hosts that are known are asked for its place.
 //
 // Belongs to the executor's thread.
 #pragma once
@@ -25,6 +26,7 @@
 #include "common/base/random.h"
 #include "common/fabric/fabric.h"
 #include "common/layout/global_address.h"
+#include "common/placement/configuration.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 
@@ -39,6 +41,8 @@ struct LinkOptions {
   std::uint64_t ping_interval_ns = 100 * kMillisecond_ns;
   // A server that does not answer a ping for so many intervals is given up.
   std::uint32_t silent_intervals = 100;
+  // Regions may move.
+  bool asks_places = false;
 };
 
 class Links {
@@ -57,6 +61,13 @@ class Links {
   // A server of level memory that shows another epoch has restarted empty, and is refused. Epoch 0: any.
   // Error protocol_violation where there are not as many of either as servers.
   Status learn(std::vector<std::string> addresses, std::vector<std::uint64_t> epochs);
+
+  // Where all regions are, this server's among them, as far as this server knows.
+  placement::Configuration configuration() const;
+  // Takes what is newer there.
+  void learn_places(const placement::Configuration& told);
+  // Called when a place has been learned. May be empty.
+  void on_learned(std::function<void()> learned) { learned_ = std::move(learned); }
 
   // A two-sided call to another server. The first one waits until the link is made or that has failed.
   // Errors: connection_failure while the server cannot be reached, when the link breaks under way (it may
@@ -84,6 +95,10 @@ class Links {
   };
 
   Status unreachable(layout::ServerId server) const;
+  const std::string& address(layout::ServerId server) const;
+  void places_changed();
+  // True if some place is another than before.
+  reactor::Task<bool> ask_places(layout::ServerId server);
   reactor::Task<void> keep(layout::ServerId server);
   reactor::Task<Result<std::unique_ptr<fabric::Channel>>> connect(layout::ServerId server);
   // Until the link is lost; why.
@@ -97,6 +112,8 @@ class Links {
   std::string id_;  // random; empty before the first link
   std::vector<std::string> addresses_;
   std::vector<std::uint64_t> epochs_;
+  placement::Configuration places_;  // of regions that moved; number 0: addresses_ has it
+  std::function<void()> learned_;
   std::vector<std::unique_ptr<Link>> links_;  // by server
   bool closing_ = false;
   reactor::Event changed_;

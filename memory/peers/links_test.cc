@@ -2,8 +2,12 @@
 #include "memory/peers/links.h"
 
 #include <catch2/catch.hpp>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "common/calls/hot_calls.h"
+#include "common/placement/move_calls.h"
 #include "memory/testing/test_cluster.h"
 #include "proto/control.pb.h"
 
@@ -48,6 +52,25 @@ reactor::Task<void> keep_outcome(reactor::Task<Result<std::string>> call, Status
   if (!reply.ok()) *outcome = reply.status();
 }
 
+// A host that had server 1's region, which is at the test cluster's server now.
+struct Sign final : fabric::Service {
+  Result<std::string> on_connect(fabric::PeerId /*peer*/, std::string_view /*hello*/) override {
+    control::Welcome welcome;
+    welcome.set_server_id(1);
+    welcome.set_server_count(2);
+    return welcome.SerializeAsString();
+  }
+  reactor::Task<Status> on_call(fabric::PeerId /*peer*/, std::uint16_t method, std::string_view /*request*/,
+                                std::string& reply) override {
+    if (method != placement::kConfigurationMethod) co_return Status(ErrorCode::cannot_connect_now, "gone");
+    placement::Configuration known(2);
+    known.set(1, {1, "sim:m0"});
+    reply = known.encode();
+    co_return Status();
+  }
+  void on_disconnect(fabric::PeerId /*peer*/) override {}
+};
+
 Status status_of_call(const Result<std::string>& reply) {
   return reply.ok() ? Status() : reply.status();
 }
@@ -80,6 +103,30 @@ TEST_CASE("a link is made at the first call, and carries calls", "[links]") {
   // A handler's error is the call's, and the link stays.
   CHECK(status_of_call(servers.call(control::LEASE_SLOT)).code() == ErrorCode::protocol_violation);
   CHECK(servers.links.state(1) == State::up);
+}
+
+TEST_CASE("a link to a host whose region has moved finds the new one, where regions may move", "[links]") {
+  const bool asks = GENERATE(true, false);
+  LinkedServers servers({.server_count = 2, .asks_places = asks});
+  fabric::sim::SimNode& node = servers.cluster.world.add_node("sign");
+  std::vector<std::uint64_t> memory(64);
+  Sign sign;
+  fabric::sim::SimServerFabric fabric(node, std::as_writable_bytes(std::span(memory)), sign);
+  REQUIRE(servers.cluster.world.run(node, fabric.listen("sim:sign")).ok());
+  int learned = 0;
+  servers.links.on_learned([&learned] { ++learned; });
+  REQUIRE(servers.learn("sim:sign").ok());
+  CHECK(status_of_call(servers.call(calls::kPingMethod)).ok() == asks);
+  CHECK(learned == (asks ? 1 : 0));
+  const placement::Place expected = asks ? placement::Place{1, "sim:m0"} : placement::Place{0, "sim:sign"};
+  CHECK(servers.links.configuration().place(1) == expected);
+  // Another server may tell, too.
+  placement::Configuration told(2);
+  told.set(1, {2, "sim:m0"});
+  servers.links.learn_places(told);
+  REQUIRE(servers.becomes(State::up));
+  CHECK(status_of_call(servers.call(calls::kPingMethod)).ok());
+  servers.cluster.world.run(node, fabric.close());
 }
 
 TEST_CASE("without an address a call says what is missing, and works once the address is known", "[links]") {

@@ -10,12 +10,22 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
 #include "common/fabric/fabric.h"
 
 namespace namdb::memory {
+
+// A compute server's process, as its workers tell memory server 0 with their heartbeats.
+struct ComputeProcess {
+  std::uint64_t id = 0;  // 0: nobody has told
+  std::string address;   // for SQL clients
+  std::string version;
+  std::uint64_t started_us = 0;  // since 1970
+  std::uint32_t sessions = 0;
+};
 
 struct Peer {
   std::string compute_id;
@@ -31,6 +41,7 @@ struct Peer {
   std::uint64_t acknowledged_epoch = 0;
   std::uint64_t acknowledged_catalog = 0;
   std::uint64_t acknowledged_versions = 0;
+  ComputeProcess process;
 };
 
 // The least that any live worker has acknowledged; ~0 where there is no worker.
@@ -56,12 +67,25 @@ class Peers {
 
   void remember_fenced(std::string_view compute_id) { fenced_.emplace(compute_id); }
   bool fenced(std::string_view compute_id) const { return fenced_.contains(compute_id); }
+  // A worker of a process that was fenced, by its number there; it learns of it when it comes again.
+  void remember_lost_lease(std::uint64_t process, std::uint32_t worker) {
+    lost_leases_.emplace(process, worker);
+  }
+  bool take_lost_lease(std::uint64_t process, std::uint32_t worker) {
+    return lost_leases_.erase({process, worker}) != 0;
+  }
+  // Compute servers that are to end.
+  void drain(std::uint64_t process) { draining_.insert(process); }
+  bool draining(std::uint64_t process) const { return draining_.contains(process); }
+
   // Compute servers with a worker that was last heard of before that time.
   std::set<std::string> silent_since(std::uint64_t time_ns) const;
 
  private:
   std::map<fabric::PeerId, Peer> peers_;
   std::set<std::string, std::less<>> fenced_;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> lost_leases_;
+  std::set<std::uint64_t> draining_;
 };
 
 }  // namespace namdb::memory

@@ -111,9 +111,21 @@ Result<std::unique_ptr<DatabaseFolder>> DatabaseFolder::open(fs::path path, cons
     status = folder->begin_creation();
   } else {
     status = folder->check_parts();
+    // Programs that know the older format only must not open it any more.
+    if (status.ok() && folder->identity_.format < kFolderFormat) {
+      folder->identity_.format = kFolderFormat;
+      status = folder->write_identity();
+    }
   }
   if (!status.ok()) return status;
   return folder;
+}
+
+Status DatabaseFolder::adopt(fs::path path, FolderIdentity identity) {
+  DatabaseFolder folder(std::move(path), std::move(identity));
+  Status status = folder.check_parts();
+  if (status.ok()) status = folder.created();
+  return status;
 }
 
 Status DatabaseFolder::begin_creation() {

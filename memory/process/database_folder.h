@@ -40,6 +40,9 @@ class DatabaseFolder {
   // Makes what is missing of a new folder. The folder itself is there.
   static Result<std::unique_ptr<DatabaseFolder>> open(std::filesystem::path path, const Wanted& wanted);
 
+  // Makes the folder a database's whose log and checkpoint have come there otherwise, whole and durable.
+  static Status adopt(std::filesystem::path path, FolderIdentity identity);
+
   // Log and checkpoint have to be created, and then created() called.
   bool is_new() const { return !identity_.complete; }
   Status created();

@@ -118,11 +118,11 @@ TEST_CASE("an identity of a newer format names its writer, and damage names a fi
   REQUIRE(read.ok());
   CHECK(*read == identity);
   FolderIdentity newer = identity;
-  newer.format = 2;
+  newer.format = kFolderFormat + 1;
   newer.written_by = "7.0";
   const Status refused = read_folder_identity(write_folder_identity(newer)).status();
   CHECK(refused.code() == ErrorCode::configuration);
-  CHECK(says(refused, "field format is 2, and this program knows 1; namdb 7.0 wrote it"));
+  CHECK(says(refused, "field format is 3, and this program knows 2; namdb 7.0 wrote it"));
   CHECK(says(read_folder_identity("").status(), "field title"));
   for (std::size_t length = 0; length < text.size(); ++length) {
     INFO("of length " << length);
@@ -138,6 +138,11 @@ TEST_CASE("an identity of a newer format names its writer, and damage names a fi
   }
   const TestFolder folder;
   folder.create();
+  FolderIdentity older = identity;
+  older.format = 1;
+  folder.write("identity", write_folder_identity(older));
+  REQUIRE(DatabaseFolder::open(folder.path, TestFolder::wanted()).ok());
+  CHECK((*DatabaseFolder::open(folder.path, TestFolder::wanted()))->identity().format == kFolderFormat);
   folder.write("identity", text.substr(0, 60));
   CHECK(says(folder.refusal(), "identity: its field"));
 }

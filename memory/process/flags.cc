@@ -187,13 +187,20 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "Makes the database from a backup, one of the folders memory-K of namctl backup, and opens\n"
                  "it. Refused where DIR has a database")
       ->type_name("FOLDER");
+  app.add_flag("--join", flags.join,
+               "A new folder waits for the region of --server-id, which namctl memory drain sends here from\n"
+               "another host. Without effect where DIR has a database");
   std::vector<std::string> force;
-  app.add_option("--force", force,
-                 "Opens a database that is damaged. The log of this process says which changes are lost.\n"
-                 "lost-log: although a part of its log is damaged; that part's changes are lost.\n"
-                 "unfit-entries: although some changes in the log do not fit the records that they are for,\n"
-                 "or their predecessors are missing; these are left out")
-      ->check(CLI::IsMember({"lost-log", "unfit-entries"}));
+  app.add_option(
+         "--force", force,
+         "Opens a database that is damaged, or not known to be whole. The log of this process says which\n"
+         "changes are lost.\n"
+         "lost-log: although a part of its log is damaged; that part's changes are lost.\n"
+         "unfit-entries: although some changes in the log do not fit the records that they are for,\n"
+         "or their predecessors are missing; these are left out.\n"
+         "claim: takes the region of which a folder with --join has a whole copy, although its old host\n"
+         "does not answer. That must never start again: all that it has answered since is lost")
+      ->check(CLI::IsMember({"lost-log", "unfit-entries", "claim"}));
   app.add_option("--cluster-key", flags.cluster_key,
                  "File with the cluster's 32-byte secret, mode 0600; needed to listen beyond loopback")
       ->type_name("FILE");
@@ -218,6 +225,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
 
   flags.force_lost_log = std::ranges::count(force, std::string_view("lost-log")) != 0;
   flags.force_unfit_entries = std::ranges::count(force, std::string_view("unfit-entries")) != 0;
+  flags.force_claim = std::ranges::count(force, std::string_view("claim")) != 0;
   flags.checkpoint_interval_ns = checkpoint_s * kSecond_ns;
   const bool alone_or_named = flags.options.server_count == 1 || !flags.options.memory_servers.empty();
   const bool flushed = durability.empty() ? alone_or_named : durability == "flushed";
@@ -228,6 +236,10 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   }
   if (!flushed && !flags.restore.empty())
     return wrong("--restore is for --durability flushed: at level memory nothing is on disk");
+  if (flags.join && (!flushed || !flags.restore.empty()))
+    return wrong("--join is for --durability flushed, and goes without --restore");
+  if (flags.join && flags.options.server_count > 1)
+    return wrong("--join is for a database of one memory server: those of several stay where they are");
   if (flags.log_bytes < kSmallestLog_bytes) return wrong("--log-bytes must be at least 16MiB");
   if (const layout::Preset* const preset = layout::find_preset(flags.options.preset)) {
     if (app.count("--protocol") + app.count("--stages") != 0) {

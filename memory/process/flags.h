@@ -34,6 +34,8 @@ struct Flags {
   std::uint64_t checkpoint_interval_ns = 300 * kSecond_ns;
   std::uint64_t checkpoint_rate_bytes = 32U << 20;  // a second; 0: as fast as the disk is
   std::string restore;                              // a folder of a backup, or empty
+  bool join = false;                                // a new folder waits for a region
+  bool force_claim = false;
   Options options;
 };
 

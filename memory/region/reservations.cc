@@ -36,10 +36,11 @@ void Reservations::granted(const std::string& compute_id, std::uint32_t id, bool
     });
     reserved.looked_at = reserved.owners.size();
   }
+  const std::string* const owner = &*computes_.insert(compute_id).first;
   for (const control::Range& range : reply.ranges()) {
     auto next = reserved.owners.lower_bound(range.offset());
     for (std::uint64_t i = 0; i < range.length_bytes(); i += slabs.unit_bytes())
-      next = std::next(reserved.owners.insert_or_assign(next, range.offset() + i, compute_id));
+      next = std::next(reserved.owners.insert_or_assign(next, range.offset() + i, owner));
   }
 }
 
@@ -76,7 +77,7 @@ bool Reservations::holds(const std::string& compute_id) const {
     if (!table) continue;
     const SlabAllocator& slabs = key.second ? table->indirect : table->records;
     for (const auto& [offset, owner] : reserved.owners) {
-      if (owner == compute_id && untouched(slabs, offset)) return true;
+      if (*owner == compute_id && untouched(slabs, offset)) return true;
     }
   }
   return false;
@@ -89,12 +90,13 @@ void Reservations::release(const std::set<std::string>& ended) {
     SlabAllocator* slabs = nullptr;
     if (table) slabs = key.second ? &table->indirect : &table->records;
     std::erase_if(reserved.owners, [&](const auto& piece) {
-      if (!ended.contains(piece.second)) return false;
+      if (!ended.contains(*piece.second)) return false;
       if (slabs != nullptr && untouched(*slabs, piece.first)) slabs->free(piece.first);
       return true;
     });
     entry = reserved.owners.empty() ? reserved_.erase(entry) : std::next(entry);
   }
+  for (const std::string& compute : ended) computes_.erase(compute);
 }
 
 }  // namespace namdb::memory

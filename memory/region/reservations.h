@@ -42,15 +42,17 @@ class Reservations {
 
  private:
   struct Reserved {
-    // One owner a piece: memory that came back and was granted again belongs to the later one.
-    std::map<std::uint64_t, std::string> owners;  // by offset
-    std::size_t looked_at = 0;                    // how many there were after the last check
+    // One owner a piece, by offset, of computes_: memory that came back and was granted again belongs to the
+    // later one.
+    std::map<std::uint64_t, const std::string*> owners;
+    std::size_t looked_at = 0;  // how many there were after the last check
   };
   bool zero(std::uint64_t offset, std::uint64_t length_bytes) const;
   bool untouched(const SlabAllocator& slabs, std::uint64_t offset) const;
 
   Region& region_;
   Tables& tables_;
+  std::set<std::string> computes_;                               // that were granted something
   std::map<std::pair<std::uint32_t, bool>, Reserved> reserved_;  // by table, buckets
 };
 

@@ -65,8 +65,7 @@ reactor::Task<Result<std::uint64_t>> Tables::prepare(control::TableDescriptor de
   const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
   table->main = {{block->offset, table->shape.buckets_per_server, table->shape.generation}, block->bytes};
   table->descriptor = std::move(descriptor);
-  tables_[id] = table;
-  last_id_ = std::max(last_id_, id);
+  keep(table);
   layout::Bucket bucket{};
   bucket.table = id;
   bucket.generation = table->shape.generation;
@@ -93,9 +92,15 @@ Result<TablePointer> Tables::restore(const control::TableDescriptor& descriptor)
     return Status(ErrorCode::duplicate_table, "table " + std::to_string(id) + " is there already");
   const TablePointer table = std::make_shared<Table>(region_, std::move(*shape));
   table->descriptor = descriptor;
+  keep(table);
+  return table;
+}
+
+void Tables::keep(const TablePointer& table) {
+  const std::uint32_t id = table->shape.id;
   tables_[id] = table;
   last_id_ = std::max(last_id_, id);
-  return table;
+  if (table->shape.indexed_table != 0) hash_indexes_.emplace(table->shape.indexed_table, id);
 }
 
 TablePointer Tables::find(std::uint32_t id) const {
@@ -106,8 +111,9 @@ TablePointer Tables::find(std::uint32_t id) const {
 
 std::vector<std::uint32_t> Tables::hash_indexes_of(std::uint32_t id) const {
   std::vector<std::uint32_t> ids;
-  for (const auto& [other, table] : tables_) {
-    if (!table->discarded && id != 0 && table->shape.indexed_table == id) ids.push_back(other);
+  for (auto entry = hash_indexes_.lower_bound({id, 0}); entry != hash_indexes_.end() && entry->first == id;
+       ++entry) {
+    if (!tables_.at(entry->second)->discarded) ids.push_back(entry->second);
   }
   return ids;
 }
@@ -131,6 +137,7 @@ bool Tables::release(std::uint32_t id) {
   for (const MainBuckets& buckets : found->second->arrays()) {
     if (buckets.block_bytes != 0) region_.blocks().free(buckets.array.base_offset, buckets.block_bytes);
   }
+  hash_indexes_.erase({found->second->shape.indexed_table, id});
   tables_.erase(found);  // the units give their blocks back
   return true;
 }

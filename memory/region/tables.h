@@ -13,6 +13,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -119,7 +121,10 @@ class Tables {
   reactor::Executor& executor_;
   Region& region_;
   const Options& options_;
+  void keep(const TablePointer& table);
+
   std::map<std::uint32_t, TablePointer> tables_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> hash_indexes_;  // indexed tables, and those of entries
   std::uint32_t last_id_ = 0;
   std::uint64_t refusals_ = 0;
 };

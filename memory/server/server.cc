@@ -109,11 +109,13 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   }
   if (hello.protocol_version() != calls::kProtocolVersion) {
     return Status(ErrorCode::protocol_violation,
-                  "protocol version " + std::to_string(hello.protocol_version()) +
-                      " is not spoken here, only " + std::to_string(calls::kProtocolVersion),
-                  "run the same namdb version everywhere");
+                  "protocol version " + std::to_string(hello.protocol_version()) + " of \"" + hello.name() +
+                      "\" is not spoken here: namdb " + state_.options.version + " speaks version " +
+                      std::to_string(calls::kProtocolVersion),
+                  "run versions of namdb with the same protocol version everywhere");
   }
   if (state_.stopping) return Status(ErrorCode::cannot_connect_now, "the memory server is shutting down");
+  if (!state_.departed.empty()) return Status(ErrorCode::cannot_connect_now, state_.departed + " now");
   if (state_.peers.fenced(hello.compute_id())) {
     return Status(ErrorCode::fenced, "this compute server was declared dead", "start it again");
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/calls/hot_calls.h"
+#include "common/calls/protocol_version.h"
 #include "common/layout/timestamp_vector.h"
 #include "memory/testing/test_cluster.h"
 
@@ -36,11 +37,17 @@ TEST_CASE("a peer learns the region map and E when it connects") {
 }
 
 TEST_CASE("peers that cannot be served are refused with a reason") {
-  TestCluster cluster;
+  Options options = testing::small_options();
+  options.version = "1.2";
+  TestCluster cluster(options);
   const auto client = cluster.client("c");
   auto greeting = hello('a');
-  greeting.set_protocol_version(9);
-  CHECK(client->connect(greeting).code() == ErrorCode::protocol_violation);
+  greeting.set_protocol_version(calls::kProtocolVersion + 1);
+  const Status refused = client->connect(greeting);
+  CHECK(refused.code() == ErrorCode::protocol_violation);
+  CHECK(refused.message() == "protocol version " + std::to_string(calls::kProtocolVersion + 1) +
+                                 " of \"compute a\" is not spoken here: namdb 1.2 speaks version " +
+                                 std::to_string(calls::kProtocolVersion));
   greeting = hello('a');
   greeting.set_compute_id("short");
   CHECK(client->connect(greeting).code() == ErrorCode::protocol_violation);

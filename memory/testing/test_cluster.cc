@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "common/calls/protocol_version.h"
 #include "common/layout/overflow_group.h"
 #include "common/layout/record_trailer.h"
 #include "common/layout/timestamp_vector.h"
@@ -39,7 +40,7 @@ std::string compute_id(char fill) {
 
 control::Hello hello(char id, bool tool) {
   control::Hello message;
-  message.set_protocol_version(1);
+  message.set_protocol_version(calls::kProtocolVersion);
   message.set_compute_id(compute_id(id));
   message.set_name(std::string("compute ") + id);
   message.set_tool(tool);

@@ -38,7 +38,8 @@ class Ledger(Workers):
 
     def create(self):
         with self.cluster.connect() as connection:
-            connection.execute("CREATE TABLE ledger (client integer, n integer, v text NOT NULL, PRIMARY KEY (client, n))")
+            connection.execute("CREATE TABLE ledger (client integer, n integer, v text NOT NULL, PRIMARY KEY (client, n)) "
+                               "WITH (text_bytes = 256)")
             connection.execute("CREATE INDEX ledger_by_text ON ledger (v)")
             connection.execute("CREATE TABLE counter (client integer PRIMARY KEY, n integer NOT NULL)")
             for client in range(self.clients):

@@ -308,6 +308,11 @@ class Scripts(TestCase):
                 result = self.script("dead-locks", "--rows", 5, "--repetitions", 2, "--protocol", protocol)
                 self.assertEqual(len(result["all_milliseconds"]), 2)
 
+    def test_many_tables_are_measured(self):
+        result = self.script("many-tables", "--tables", 30)
+        self.assertEqual(result["tables"], [10, 30])
+        self.assertGreater(len(result["milliseconds_or_mebibytes"]), 10)
+
 
 if __name__ == "__main__":
     main()

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from harness import FABRICS, Cluster, TestCase, alive, main, namctl, program, until
@@ -343,13 +344,33 @@ class Looking(TestCase):
                 until(lambda: not alive(cluster.pid("memory-0")), "the memory server's end")
 
 
+class Procedures(unittest.TestCase):
+    def test_pieces_of_the_workloads_procedures_are_chopped_and_drawn(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = Path(folder) / "graph.svg"
+            done = namctl("procedures", "--chopping", "--svg", picture, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            chopped = {each["procedure"]: each["transactions"] for each in json.loads(done.stdout)["procedures"]}
+            self.assertEqual(chopped["tpcc_new_order"],
+                             [["warehouse"], ["customer"], ["item"], ["district", "stock", "order"]])
+            self.assertEqual(len(chopped["tpcc_payment"]), 5)
+            names = {each.text for each in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")}
+            self.assertLessEqual({"tpcc_new_order", "item (may abort)", "stock (may abort)", "order"}, names)
+
+    def test_procedures_are_listed_and_what_is_no_library_is_refused(self):
+        self.assertIn("tpcc_payment(w_id, d_id, c_w_id, c_d_id, c_id, h_amount)", namctl("procedures").stdout)
+        done = namctl("procedures", "--chopping", "--procedure-library", __file__)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("cannot load procedure library", done.stderr)
+
+
 class Usage(unittest.TestCase):
     def test_exit_codes(self):
         with tempfile.TemporaryDirectory() as folder:
             for arguments, code in ((["--help"], 0), (["--version"], 0), ([], 2), (["dev"], 2), (["nonsense"], 2),
                                     (["dev", "up", "--nonsense"], 2), (["dev", "up", "--port", "x"], 2),
                                     (["dev", "up", "--port", "0"], 2), (["top", "--once", "--count", "2"], 2),
-                                    (["memory", "--data", folder], 3), (["dev", "up", "--fabric", "avian"], 2),
+                                    (["procedures", "--svg", "x"], 2), (["memory", "--data", folder], 3), (["dev", "up", "--fabric", "avian"], 2),
                                     (["dev", "up", "--data", "/proc/nowhere"], 3),
                                     (["status", "--data", folder], 3), (["shutdown", "--data", folder], 3),
                                     (["dev", "down", "--data", folder], 0)):

@@ -19,9 +19,11 @@ CLUSTERS = (
     ("sundial", "shm", "one-sided", 2),
     ("sundial", "tcp", "two-sided", 1),
     ("si", "shm", "two-sided", 2),
+    ("drtm", "tcp", "one-sided", 2),
+    ("drtm", "shm", "two-sided", 1),
 )
 # Each protocol once; both transports, and stages of each kind.
-SAMPLE = tuple(CLUSTERS[i] for i in (1, 3, 5, 6, 9, 10))
+SAMPLE = tuple(CLUSTERS[i] for i in (1, 3, 5, 6, 9, 10, 11))
 
 
 def cluster_of(protocol, fabric, stages, memory_servers, **options):
@@ -150,7 +152,7 @@ class Serializable(TestCase):
         return ends
 
     def test_neither_write_skew_nor_phantoms(self):
-        for protocol in ("occ", "nowait", "waitdie", "mvcc", "sundial"):
+        for protocol in ("occ", "nowait", "waitdie", "mvcc", "sundial", "drtm"):
             with self.subTest(protocol=protocol), cluster_of(protocol, "shm", "one-sided", 1) as cluster:
                 with cluster.connect() as connection:
                     self.assertEqual(connection.execute("SHOW transaction_isolation").fetchone(), ("serializable",))

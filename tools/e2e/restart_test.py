@@ -18,6 +18,7 @@ TABLES = {
     "wide": "CREATE TABLE wide (a integer, b varchar(20), c numeric(12,2), d timestamp, e boolean, PRIMARY KEY (a, b))",
     "unique_v": "CREATE TABLE unique_v (id integer PRIMARY KEY, v integer UNIQUE)",
     "empty": "CREATE TABLE empty (id integer PRIMARY KEY)",
+    "long": "CREATE TABLE long (id integer PRIMARY KEY, v text)",
 }
 INDEXES = ("CREATE INDEX plain_v ON plain (v)", "CREATE INDEX wide_c ON wide (c DESC, a)",
            "CREATE INDEX wide_b ON wide USING hash (b)")
@@ -26,6 +27,7 @@ QUESTIONS = ("SELECT * FROM plain ORDER BY id", "SELECT * FROM wide ORDER BY a, 
              "SELECT * FROM empty", "SELECT id FROM plain WHERE v >= 'v1' AND v < 'v2' ORDER BY v, id",
              "SELECT a, c FROM wide WHERE c > 10 ORDER BY c DESC, a", "SELECT a FROM wide WHERE b = 'b3' ORDER BY a",
              "SELECT id FROM unique_v WHERE v = 7", "SELECT count(*) FROM wide",
+             "SELECT id, length(v), md5(v) FROM long ORDER BY id",
              "SELECT table_name FROM namdb_tables ORDER BY table_name",
              "SELECT index_name, is_ready, columns, method FROM namdb_indexes ORDER BY index_name")
 
@@ -40,12 +42,16 @@ def fill(cluster):
                                (i, f"b{i % 7}", i / 4, i % 2 == 0))
             connection.execute("INSERT INTO unique_v VALUES (%s, %s)", (i, i + 5))
         connection.execute("INSERT INTO dropped VALUES (1)")
+        connection.execute("INSERT INTO long SELECT i, repeat(md5(i::text), 10 * i) FROM generate_series(0, 40) i")
         connection.commit()
+        connection.execute("UPDATE long SET v = v || v WHERE id < 20")
+        connection.execute("DELETE FROM long WHERE id > 30")
         connection.execute("UPDATE plain SET v = 'v1-changed' WHERE id < 20")
         connection.execute("DELETE FROM wide WHERE a >= 150")
         connection.commit()
         # Nobody is to see it.
         connection.execute("UPDATE plain SET v = 'never' WHERE id < 50")
+        connection.execute("UPDATE long SET v = 'never' WHERE id < 50")
         connection.rollback()
     cluster.query("DROP TABLE dropped")
 

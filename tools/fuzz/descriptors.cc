@@ -24,7 +24,10 @@ constexpr std::size_t kServers = 2;
 void read_catalog(std::string_view bytes) {
   control::GetCatalogReply reply;
   if (!reply.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  (void)txn::roles_from_reply(reply);
+  txn::RoleEntries roles;
+  for (const control::RoleDescriptor& role : reply.roles()) (void)txn::add_role(role, &roles);
+  for (const control::ObjectRights& rights : reply.rights()) (void)txn::add_rights(rights, &roles);
+  (void)txn::roles_of(roles, reply.roles_version());
   std::map<std::uint32_t, std::shared_ptr<storage::Table>> tables;
   for (const control::TableDescriptor& descriptor : reply.tables()) {
     auto table = txn::table_from_descriptor(descriptor, kServers);

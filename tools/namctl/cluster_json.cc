@@ -80,6 +80,12 @@ nlohmann::json to_json(const ClusterView& view) {
       nlohmann::json tables = nlohmann::json::array();
       for (const control::TableUse& table : reply.tables()) tables.push_back(table_json(table));
       entry["tables"] = tables;
+      if (reply.other_tables() + reply.other_indexes() != 0) {
+        entry["other_tables"] = reply.other_tables();
+        entry["other_table_bytes"] = reply.other_table_bytes();
+        entry["other_indexes"] = reply.other_indexes();
+        entry["other_index_bytes"] = reply.other_index_bytes();
+      }
     }
     memory.push_back(entry);
   }

@@ -75,6 +75,10 @@ void print_memory(const Output& output, const MemoryView& server) {
                      table.doublings(), mebibytes(table.record_bytes()), mebibytes(table.free_record_bytes()),
                      partition_text(table).c_str()));
   }
+  if (reply.other_tables() + reply.other_indexes() == 0) return;
+  output.line(text("  and %" PRIu64 " smaller tables (%.1f MiB), %" PRIu64 " smaller indexes (%.1f MiB)",
+                   reply.other_tables(), mebibytes(reply.other_table_bytes()), reply.other_indexes(),
+                   mebibytes(reply.other_index_bytes())));
 }
 
 void print_compute(const Output& output, const ComputeView& server) {

@@ -80,6 +80,7 @@ void print(const Output& output, const std::string& address, const control::Memo
   for (const control::MemoryPart& part : reply.parts()) {
     std::string name = purpose_of(part.purpose()).words;
     if (part.table() != 0) name = part.name() + (part.dropped() ? " (dropped): " : ": ") + name;
+    if (part.merged() != 0) name = std::to_string(part.merged()) + " smaller tables: " + name;
     output.line(row(name, part));
   }
   const control::MemoryPart sum = sum_of(reply);
@@ -108,6 +109,7 @@ nlohmann::json to_json(const std::string& address, const control::MemoryReply& r
       entry["table_id"] = part.table();
       entry["dropped"] = part.dropped();
     }
+    if (part.merged() != 0) entry["merged"] = part.merged();
     parts.push_back(entry);
   }
   return {{"address", address},

@@ -135,18 +135,25 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::create(const FabricAccess& a
 Status ControlPlane::call(const std::string& address, std::uint16_t method,
                           const google::protobuf::MessageLite& request,
                           google::protobuf::MessageLite& reply) {
+  const auto bytes = call_bytes(address, method, request.SerializeAsString());
+  if (!bytes.ok()) return bytes.status();
+  if (!reply.ParseFromString(*bytes)) {
+    return {ErrorCode::protocol_violation, "the memory server at " + address + " answered nonsense"};
+  }
+  return {};
+}
+
+Result<std::string> ControlPlane::call_bytes(const std::string& address, std::uint16_t method,
+                                             std::string request) {
   Result<const fabric::Transport*> transport = transports_.for_address(address);
   if (!transport.ok()) return transport.status();
   const std::unique_ptr<fabric::ClientFabric> client = transport.value()->make_client();
   fabric::Call call;
   call.method = method;
-  call.request = request.SerializeAsString();
+  call.request = std::move(request);
   Status status = reactor_->run_until(call_once(client.get(), address, greeting(), &call));
   if (!status.ok()) return status;
-  if (!reply.ParseFromString(call.reply)) {
-    return {ErrorCode::protocol_violation, "the memory server at " + address + " answered nonsense"};
-  }
-  return {};
+  return std::move(call.reply);
 }
 
 void ControlPlane::call_all(std::vector<LongCall>& calls, std::uint16_t method,

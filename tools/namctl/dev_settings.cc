@@ -198,6 +198,10 @@ std::vector<std::string> memory_command(const std::string& program, const DevOpt
   return command;
 }
 
+fs::path workloads_library() {
+  return program_folder().parent_path() / "lib" / "libnamdb_workloads.so";
+}
+
 std::vector<std::string> compute_command(const std::string& program, const DevOptions& options,
                                          const ClusterFile& settings, std::uint32_t server) {
   std::vector<std::string> command = {program,
@@ -219,7 +223,7 @@ std::vector<std::string> compute_command(const std::string& program, const DevOp
     command.insert(command.end(), {"--unix-socket-dir", sockets.string()});
   }
   std::vector<std::string> libraries = settings.procedure_libraries;
-  const fs::path workloads = program_folder().parent_path() / "lib" / "libnamdb_workloads.so";
+  const fs::path workloads = workloads_library();
   std::error_code ignored;
   if (libraries.empty() && fs::exists(workloads, ignored)) libraries.push_back(workloads.string());
   for (const std::string& library : libraries) {

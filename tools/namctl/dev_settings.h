@@ -15,6 +15,8 @@ namespace namdb::namctl {
 std::string sql_address(const ClusterFile& cluster, std::uint32_t server);
 // Where the daemons are that stand beside this program; an error when it is not there.
 Result<std::string> daemon_program(const char* name);
+// The workloads' procedures of this build; it may not be there.
+std::filesystem::path workloads_library();
 bool any_runs(const DevCluster& cluster);
 // Whether a memory server has written a database into its folder.
 bool has_data(const std::filesystem::path& data, const ClusterFile& settings);

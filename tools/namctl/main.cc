@@ -16,10 +16,13 @@
 #include "tools/namctl/command_backup.h"
 #include "tools/namctl/command_checkpoint.h"
 #include "tools/namctl/command_cluster.h"
+#include "tools/namctl/command_compute.h"
 #include "tools/namctl/command_dev.h"
 #include "tools/namctl/command_doctor.h"
 #include "tools/namctl/command_fabric.h"
 #include "tools/namctl/command_memory.h"
+#include "tools/namctl/command_procedures.h"
+#include "tools/namctl/command_regions.h"
 #include "tools/namctl/command_top.h"
 #include "tools/namctl/command_verify.h"
 #include "tools/namctl/output.h"
@@ -50,6 +53,11 @@ struct Flags {
   std::uint32_t server = 0;
   bool fast = false;
   std::string backup;
+  ProceduresFlags procedures;
+  std::string drained;
+  std::uint32_t drain_timeout_s = 60;
+  std::string from;
+  std::string to;
 };
 
 // The mistake in the flags that say how the database works; empty: none.
@@ -168,6 +176,26 @@ void add_address_flags(CLI::App& command, Flags& flags) {
       ->check(CLI::IsMember({"auto", "off", "required"}));
 }
 
+void add_region_commands(CLI::App& memory, Flags& flags) {
+  memory.fallthrough();
+  CLI::App* list =
+      memory.add_subcommand("list", "Which host has which region; 1 if one of them does not answer");
+  list->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_regions(flags.cluster, flags.json);
+  });
+  CLI::App* drain = memory.add_subcommand(
+      "drain",
+      "Moves the region of a host to another one, while clients work; returns once it is served there");
+  drain->add_option("from", flags.from, "The host that has it: unix:PATH or HOST:PORT")->required();
+  drain->add_option("--to", flags.to, "A host that waits for it (nam-memoryd --join), as others reach it")
+      ->required();
+  drain->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_drain(flags.cluster, flags.from, flags.to, flags.json);
+  });
+}
+
 void add_cluster_commands(CLI::App& app, Flags& flags) {
   CLI::App* status =
       app.add_subcommand("status", "What every server says about itself; 1 if one does not answer");
@@ -178,6 +206,7 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   CLI::App* memory = app.add_subcommand(
       "memory", "Where every byte of the memory servers' regions is; 1 if one does not answer");
   add_address_flags(*memory, flags);
+  add_region_commands(*memory, flags);
   CLI::App* top = app.add_subcommand(
       "top",
       "What the servers do: commits, aborts, old versions, their mover and collector; again and again");
@@ -208,13 +237,35 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
     flags.cluster.data = flags.data;
     flags.exit_code = run_top(flags.cluster, flags.top, flags.json);
   });
-  memory->callback([&flags] {
+  memory->callback([&flags, memory] {
+    if (!memory->get_subcommands().empty()) return;
     flags.cluster.data = flags.data;
     flags.exit_code = run_memory(flags.cluster, flags.json);
   });
   shutdown->callback([&flags] {
     flags.cluster.data = flags.data;
     flags.exit_code = run_shutdown(flags.cluster, flags.json);
+  });
+}
+
+void add_compute_commands(CLI::App& app, Flags& flags) {
+  CLI::App* compute = app.add_subcommand("compute", "The compute servers of a cluster");
+  compute->require_subcommand(1);
+  CLI::App* list = compute->add_subcommand("list", "Which are connected: addresses, sessions, versions");
+  add_address_flags(*list, flags);
+  list->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_compute_list(flags.cluster, flags.json);
+  });
+  CLI::App* drain = compute->add_subcommand(
+      "drain",
+      "Ends one: no new clients, and sessions end with their transactions; 1 if it has not ended in time");
+  drain->add_option("server", flags.drained, "Its address, as `compute list` shows it")->required();
+  add_address_flags(*drain, flags);
+  drain->add_option("--timeout", flags.drain_timeout_s, "Seconds to wait for its end")->capture_default_str();
+  drain->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_compute_drain(flags.cluster, flags.drained, flags.drain_timeout_s, flags.json);
   });
 }
 
@@ -262,6 +313,26 @@ void add_verify(CLI::App& app, Flags& flags) {
   verify->callback([&flags] { flags.exit_code = run_verify(flags.data, flags.json); });
 }
 
+void add_procedures(CLI::App& app, Flags& flags) {
+  CLI::App* procedures =
+      app.add_subcommand("procedures", "The stored procedures of libraries, and how they may be chopped");
+  procedures
+      ->add_option("--procedure-library", flags.procedures.libraries,
+                   "Library to look at. Otherwise the workloads' library of this build")
+      ->check(CLI::ExistingFile)
+      ->allow_extra_args(false);
+  CLI::Option* chopping = procedures->add_flag(
+      "--chopping", flags.procedures.chopping,
+      "The pieces that they declare, and which of them may be transactions of their own");
+  procedures
+      ->add_flag("--traditional", flags.procedures.traditional,
+                 "As if no changes commuted and no pieces could be reordered")
+      ->needs(chopping);
+  procedures->add_option("--svg", flags.procedures.svg, "Write the chopping graph to this file")
+      ->needs(chopping);
+  procedures->callback([&flags] { flags.exit_code = run_procedures(flags.procedures, flags.json); });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Operates namdb clusters", "namctl");
   Flags flags;
@@ -275,9 +346,11 @@ int run(int argc, char** argv) {
   add_dev_up(*dev, flags);
   add_dev_down(*dev, flags);
   add_cluster_commands(app, flags);
+  add_compute_commands(app, flags);
   add_doctor(app, flags);
   add_disk_commands(app, flags);
   add_verify(app, flags);
+  add_procedures(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

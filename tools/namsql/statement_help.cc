@@ -118,6 +118,10 @@ option:     size_hint | primary_key (btree, hash) | ring_versions | text_bytes)"
      R"(DELETE FROM table [[AS] alias] [WHERE condition] [RETURNING expression [AS name], ...])",
      "DELETE FROM account WHERE balance = 0 RETURNING id;"},
     {"DISCARD", "brings the session back to its beginning", "DISCARD ALL", "DISCARD ALL;"},
+    {"DO", "runs code of PL/pgSQL once", "DO 'code' [LANGUAGE plpgsql]",
+     "DO $$ BEGIN\n  FOR i IN 1..10 LOOP UPDATE account SET balance = balance + 1 WHERE id = i; END "
+     "LOOP;\nEND "
+     "$$;"},
     {"DROP FUNCTION", "removes functions that are written in SQL",
      "DROP FUNCTION [IF EXISTS] name [(type, ...)], ...", "DROP FUNCTION IF EXISTS doubled;"},
     {"DROP INDEX", "removes indexes", "DROP INDEX [CONCURRENTLY] [IF EXISTS] name, ...",

@@ -89,8 +89,10 @@ struct ComputeServer::Process {
   storage::LocationCache locations;
   fabric::tcp::TcpOptions tcp;
   std::unique_ptr<reactor::ReactorThread> planning_thread = reactor::ReactorThread::start().value();
-  compute::SharedState shared{
-      flags, procedures, state, locations, tcp, {}, nullptr, planning_thread->reactor().mailbox(), {}};
+  compute::ComputeIdentity identity{1, "test", 0};
+  compute::SharedState shared{flags,    procedures, state,   locations,
+                              tcp,      {},         nullptr, planning_thread->reactor().mailbox(),
+                              identity, {},         {}};
   std::unique_ptr<compute::WorkerPool> pool;
   compute::SqlPort* port = nullptr;
   std::binary_semaphore told{0};  // the mailbox is in use until post() has returned

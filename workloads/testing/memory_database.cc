@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "compute/procedure/piece_watch.h"
+
 namespace namdb::workloads::testing {
 namespace {
 
@@ -204,13 +206,16 @@ MemoryDatabase::Outcome MemoryDatabase::run(const std::string& procedure, std::v
   for (const std::string& name : definition.tables) tables.push_back(tables_.at(name).description);
   std::vector<Value> results(definition.results.size());
   MemoryTransaction transaction(*this);
-  procedure::Context context(transaction, tables, arguments, results, 1'000'000);
+  procedure::PieceWatch watch(transaction);
+  procedure::Context context(watch, tables, arguments, results, 1'000'000);
   std::optional<Status> status;
   {
     Task<Status> task = definition.run(context);
     start(task, status);
   }
   NAMDB_CHECK(status.has_value());
+  if (const procedure::Chopping* const pieces = pieces_.find(procedure); status->ok() && pieces != nullptr)
+    status = watch.check(*pieces);
   Outcome outcome{std::move(*status), {}, transaction.fetches};
   if (outcome.status.ok()) {
     transaction.apply();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compute/procedure/declared_pieces.h"
 #include "compute/procedure/procedure.h"
 #include "workloads/workload.h"
 
@@ -21,6 +22,8 @@ class MemoryDatabase : public procedure::Registry {
   };
 
   void add(procedure::Definition definition) override;
+  // A procedure that does what its pieces do not declare ends in an error.
+  procedure::DeclaredPieces& pieces() { return pieces_; }
   // Creates and fills all tables.
   void load(const Workload& workload);
   Outcome run(const std::string& procedure, std::vector<procedure::Value> arguments);
@@ -43,6 +46,7 @@ class MemoryDatabase : public procedure::Registry {
   };
   std::map<std::string, Table> tables_;
   std::map<std::string, procedure::Definition> procedures_;
+  procedure::DeclaredPieces pieces_;
 };
 
 }  // namespace namdb::workloads::testing

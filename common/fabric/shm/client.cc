@@ -18,6 +18,8 @@ namespace namdb::fabric::shm {
 namespace {
 
 constexpr std::string_view kScheme = "unix:";
+// By so much more than was reached pages are mapped anew.
+constexpr std::uint64_t kReach_bytes = 16U << 20;
 
 // The server takes it for a peer already, and would kill one that goes without goodbye.
 Status leave(const Descriptor& socket, const Status& reason) {
@@ -49,6 +51,7 @@ ShmChannel::ShmChannel(ShmClientFabric& fabric, Descriptor socket, std::shared_p
       server_wake_(std::move(server_wake)),
       socket_(fabric.reactor_, socket.release(), *this) {
   region_bytes_ = region_->grow(region_bytes_) < region_bytes_ ? 0 : region_bytes_;
+  reached_bytes_ = std::min(kReach_bytes, region_bytes_);
   fabric_.channels_.push_back(this);
   socket_.start_receiving();
 }
@@ -75,10 +78,14 @@ void ShmChannel::describe(Facts& facts) const {
   facts.count("wakes", wakes_);
 }
 
-bool ShmChannel::fits_after_growth(const Operation& operation) {
+bool ShmChannel::fits_behind(const Operation& operation) {
   const std::uint64_t announced = pipes_.header().region_bytes.load(std::memory_order_acquire);
   if (announced > region_bytes_) region_bytes_ = std::min(announced, region_->grow(announced));
-  return operation_fits(operation, region_bytes_);
+  if (!operation_fits(operation, region_bytes_)) return false;
+  const std::uint64_t end = operation.remote_offset + operation.length_bytes;
+  reached_bytes_ = std::min((end / kReach_bytes + 1) * kReach_bytes, region_bytes_);
+  region_->reach(reached_bytes_);
+  return true;
 }
 
 void ShmChannel::do_post(Batch& batch) {
@@ -87,7 +94,7 @@ void ShmChannel::do_post(Batch& batch) {
   const std::span<const Operation> operations = batch.operations();
   bool all_fit = true;
   for (const Operation& operation : operations) {
-    if (!operation_fits(operation, region_bytes_) && !fits_after_growth(operation)) [[unlikely]] {
+    if (!operation_fits(operation, reached_bytes_) && !fits_behind(operation)) [[unlikely]] {
       all_fit = false;
       if (reads_growth(operation, region_->capacity_bytes())) continue;
       fail(Status(ErrorCode::internal, "a one-sided operation is misaligned or outside of the region"));

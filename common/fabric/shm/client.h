@@ -54,8 +54,8 @@ class ShmChannel final : public Channel, public reactor::SocketHandler, public r
     Call* call = nullptr;
     std::uint64_t id = 0;
   };
-  // The region may have grown since the last look.
-  bool fits_after_growth(const Operation& operation);
+  // Of an operation that does not end before reached_bytes_. The region may have grown since the last look.
+  bool fits_behind(const Operation& operation);
   void on_reply(const FrameHeader& header, std::string payload);
   // Something was written or read that the server may sleep for.
   void announce_soon();
@@ -66,6 +66,7 @@ class ShmChannel final : public Channel, public reactor::SocketHandler, public r
   std::shared_ptr<RegionMapping> region_;
   std::byte* region_base_;
   std::uint64_t region_bytes_;
+  std::uint64_t reached_bytes_;  // of these: by operations, with a little more
   PipesMapping pipes_;
   PipeSender requests_;
   PipeReceiver replies_;

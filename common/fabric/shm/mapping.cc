@@ -57,7 +57,13 @@ Result<std::shared_ptr<RegionMapping>> RegionMapping::map(Descriptor descriptor,
   return mapping;
 }
 
+void RegionMapping::reach(std::uint64_t reached_bytes) {
+  const std::lock_guard lock(mutex_);
+  pages_.reach(base_, reached_bytes, mapped_bytes_);
+}
+
 RegionMapping::~RegionMapping() {
+  pages_.stop();
   ::munmap(base_, capacity_bytes_);
 }
 

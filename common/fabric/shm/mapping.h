@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/fabric/shm/descriptor.h"
+#include "common/fabric/shm/page_mapper.h"
 #include "common/fabric/shm/wire.h"
 
 namespace namdb::fabric::shm {
@@ -30,6 +31,8 @@ class RegionMapping {
   std::uint64_t capacity_bytes() const { return capacity_bytes_; }
   // Maps at least so much, if the memory is there and within the capacity; gives what is mapped. Any thread.
   std::uint64_t grow(std::uint64_t length_bytes);
+  // Operations reach up to there: pages behind that are mapped ahead of their use. Any thread.
+  void reach(std::uint64_t reached_bytes);
 
  private:
   RegionMapping(Descriptor descriptor, std::byte* base, std::uint64_t capacity_bytes)
@@ -40,6 +43,7 @@ class RegionMapping {
   std::uint64_t capacity_bytes_;
   std::mutex mutex_;
   std::uint64_t mapped_bytes_ = 0;
+  PageMapper pages_;
 };
 
 // The memory behind one channel's pipes.

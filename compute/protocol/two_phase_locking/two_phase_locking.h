@@ -90,6 +90,9 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   std::uint64_t learned() const { return learned_; }
   // A lock that was taken otherwise: it replaced `unlocked`.
   void hold(layout::GlobalAddress record, layout::HeaderWord unlocked);
+  reactor::Task<Status> read_again(const reactor::PooledVector<txn::RowId>* rows);
+  // Those that have a record.
+  reactor::Task<Status> lock_rows(reactor::PooledVector<txn::RowId> rows);
 
  private:
   struct Held {
@@ -115,8 +118,6 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   void collect();
   // Locks the rows that are as they were read; the others are left in `rows`.
   reactor::Task<Status> request_locks(reactor::PooledVector<txn::RowId>* rows);
-  reactor::Task<Status> read_again(const reactor::PooledVector<txn::RowId>* rows);
-  reactor::Task<Status> lock_rows(reactor::PooledVector<txn::RowId> rows);
   // --- shared_locks.cc ---
   // Takes readers' locks of these rows, where that is possible within some rounds.
   reactor::Task<Status> share(reactor::PooledVector<txn::RowId> rows);

@@ -124,11 +124,14 @@ bool is_aggregate(std::string_view name) {
   return find_aggregate(name) != nullptr;
 }
 
-// Within the arguments there are no aggregates.
+// Within the arguments there are no aggregates, but for those of groups in a window function.
 Status ExpressionBinder::bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args,
                                               std::vector<OrderItem>& order, ExprPtr& filter) {
-  std::vector<Aggregate>* const outer = std::exchange(aggregates_, nullptr);
-  const std::string_view outer_clause = std::exchange(clause_, kNestedAggregate);
+  std::vector<Aggregate>* const of_groups = std::exchange(group_aggregates_, nullptr);
+  std::vector<Aggregate>* const outer = std::exchange(aggregates_, of_groups);
+  std::vector<WindowCall>* const windows = std::exchange(windows_, nullptr);
+  const std::string_view outer_clause = clause_;
+  if (of_groups == nullptr) clause_ = kNestedAggregate;
   const auto bind_all = [&]() -> Status {
     for (const Json& item : list(body, "args")) {
       NAMDB_SQL_ASSIGN(ExprPtr value, bind(item));
@@ -148,6 +151,8 @@ Status ExpressionBinder::bind_aggregate_parts(const Json& body, std::vector<Expr
   };
   Status status = bind_all();
   aggregates_ = outer;
+  group_aggregates_ = of_groups;
+  windows_ = windows;
   clause_ = outer_clause;
   return status;
 }

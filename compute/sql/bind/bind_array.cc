@@ -54,12 +54,27 @@ Result<ExprPtr> ExpressionBinder::bind_json_subscripts(ExprPtr value, const Json
   return bind_table_operator("#>", std::move(value), std::move(path));
 }
 
+// A name is an array of bytes, which begins at 0.
+Result<ExprPtr> ExpressionBinder::bind_letter(ExprPtr name, const Json& subscript) {
+  NAMDB_SQL_ASSIGN(ExprPtr index, bind(subscript));
+  NAMDB_SQL_CHECK(coerce(index, {TypeId::int4}, Coercion::assignment));
+  NAMDB_SQL_CHECK(coerce(name, {TypeId::text}, Coercion::implicit));
+  const auto one = [] { return make_constant({TypeId::int4}, Datum::of_integer(1)); };
+  std::vector<ExprPtr> args(3);
+  args[0] = std::move(name);
+  NAMDB_SQL_ASSIGN(args[1], bind_arithmetic('+', "+", std::move(index), one()));
+  args[2] = one();
+  return bind_function("substring", std::move(args));
+}
+
 Result<ExprPtr> ExpressionBinder::bind_subscript(const Json& body) {
   const Json& steps = list(body, "indirection");
   NAMDB_SQL_ASSIGN(ExprPtr array, bind(*find(body, "arg")));
   if (array->type.id == TypeId::jsonb) return bind_json_subscripts(std::move(array), steps);
   if (steps.size() != 1 || node(steps[0]).kind != "A_Indices") return unsupported("a field of a value");
   const Json& indices = *node(steps[0]).body;
+  if (array->type.id == TypeId::name && !flag(indices, "is_slice"))
+    return bind_letter(std::move(array), *find(indices, "uidx"));
   if (!array->type.is_array()) {
     return Status(ErrorCode::datatype_mismatch, "cannot subscript type " +
                                                     std::string(type_name(array->type.id)) +

@@ -7,6 +7,7 @@
 #include "compute/sql/bind/bind_column.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -68,12 +69,7 @@ Status bind_assignment(ExpressionBinder& expressions, const storage::Table& tabl
   NAMDB_SQL_CHECK(only(target, "UPDATE", {"name", "val"}));
   assignment.column = *named;
   const layout::Column& column = table.schema.columns()[assignment.column];
-  if (table.schema.is_key_column(assignment.column)) {
-    return located(place, target,
-                   Status(ErrorCode::feature_not_supported,
-                          "UPDATE of primary key column \"" + column.name + "\" is not supported",
-                          "delete the row and insert it with the new key"));
-  }
+  if (is_row_id(column)) return unsupported("UPDATE of " + std::string(kRowIdColumn));
   if (std::ranges::count(assignments, assignment.column, &Assignment::column) != 0)
     return Status(ErrorCode::syntax_error, "multiple assignments to same column \"" + column.name + "\"");
   const Json* value = find(target, "val");
@@ -95,7 +91,7 @@ Status bind_assignment(ExpressionBinder& expressions, const storage::Table& tabl
   }
   const bool is_default = sublink == nullptr && node(*value).kind == "SetToDefault";
   const std::optional<SequenceDefault> filled = sequence_default_of(column);
-  if (filled && filled->always && !is_default) {
+  if (filled && filled->is_always() && !is_default) {
     return Status(ErrorCode::generated_always,
                   "column \"" + column.name + "\" can only be updated to DEFAULT");
   }

@@ -6,9 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "common/layout/long_value.h"
 #include "common/layout/wide_value.h"
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/function.h"
 #include "compute/sql/value/called_default.h"
 #include "compute/sql/value/characters.h"
@@ -67,15 +69,18 @@ Status set_column_type(layout::Column& column, const Type& type) {
       return {};
     case TypeId::timestamp:
       column.type = layout::ColumnType::timestamp;
+      column.length_bytes = static_cast<std::uint32_t>(type.modifier + 1);
       return {};
     case TypeId::timestamptz:
       column.type = layout::ColumnType::timestamp_with_time_zone;
+      column.length_bytes = static_cast<std::uint32_t>(type.modifier + 1);
       return {};
     case TypeId::date:
       column.type = layout::ColumnType::date;
       return {};
     case TypeId::time:
       column.type = layout::ColumnType::time;
+      column.length_bytes = static_cast<std::uint32_t>(type.modifier + 1);
       return {};
     case TypeId::uuid:
       column.type = layout::ColumnType::uuid;
@@ -101,6 +106,8 @@ Status set_column_type(layout::Column& column, const Type& type) {
     case TypeId::bpchar:
       column.type = type.id == TypeId::varchar ? layout::ColumnType::varchar : layout::ColumnType::character;
       column.length_bytes = type.length_characters().value_or(0);
+      column.precision = type.id == TypeId::varchar && column.length_bytes == 0 ? layout::kUnboundedVarchar
+                                                                                : std::uint8_t{0};
       return {};
     case TypeId::numeric:
       column.type = type.numeric_precision().value_or(layout::kMaxWordDigits + 1) <= layout::kMaxWordDigits
@@ -110,11 +117,13 @@ Status set_column_type(layout::Column& column, const Type& type) {
       column.scale = static_cast<std::uint8_t>(type.numeric_scale().value_or(0));
       return {};
     default:
-      if (type.is_array() && type.modifier != -1)
+      if (type.is_array() && type.modifier != -1 && type.id != TypeId::varchar_array)
         return unsupported("a column that is an array of elements with a length or a precision");
       for (const ArrayColumn& array : kArrayColumns) {
         if (array.id != type.id) continue;
         column.type = array.type;
+        if (type.id == TypeId::varchar_array && type.modifier != -1)
+          set_element_length(column, *Type{TypeId::varchar, type.modifier}.length_characters());
         return {};
       }
       return unsupported("a column of type " + std::string(type_name(type.id)));
@@ -142,9 +151,52 @@ std::optional<std::string> called_default(const layout::Column& column, const Ex
   return std::nullopt;
 }
 
+// The digits of a literal.
+std::optional<std::string> written_number(const Json& value) {
+  const Node constant = node(value);
+  if (constant.kind != "A_Const") return std::nullopt;
+  if (const Json* const number = find(*constant.body, "ival"))
+    return std::to_string(integer(*number, "ival"));
+  for (const char* const member : {"fval", "sval"}) {
+    const Json* const number = find(*constant.body, member);
+    if (number == nullptr) continue;
+    const std::string_view digits = text(*number, member);
+    if (digits.empty() || digits.find_first_not_of("0123456789.") != std::string_view::npos) continue;
+    return std::string(digits);
+  }
+  return std::nullopt;
+}
+
+// The sequence of nextval('name') and nextval('name'::regclass); nullopt: it is another expression.
+std::optional<std::string> called_sequence(const Json& value) {
+  const Node call = node(value);
+  if (call.kind != "FuncCall" || name_in_catalog(list(*call.body, "funcname")) != "nextval")
+    return std::nullopt;
+  const Json& arguments = list(*call.body, "args");
+  if (arguments.size() != 1) return std::nullopt;
+  Node argument = node(arguments[0]);
+  if (argument.kind == "TypeCast") {
+    const std::vector<std::string_view> type = names(list(*find(*argument.body, "typeName"), "names"));
+    if (type.empty() || (type.back() != "regclass" && type.back() != "text")) return std::nullopt;
+    argument = node(*find(*argument.body, "arg"));
+  }
+  const Json* const name = argument.kind == "A_Const" ? find(*argument.body, "sval") : nullptr;
+  if (name == nullptr) return std::nullopt;
+  return relation_in_text(text(*name, "sval"));
+}
+
 }  // namespace
 
 Status set_default(StatementBinder& binder, layout::Column& column, const Json& value) {
+  if (const std::optional<std::string> sequence = called_sequence(value)) {
+    if (!column_type(column).is_number())
+      return unsupported("DEFAULT nextval() of a column that is no number");
+    const std::optional<SequenceDefault> owned = owned_sequence_of(column);
+    const bool is_own = owned && owned->name == *sequence;
+    column.default_text = sequence_default_text(
+        {*sequence, is_own ? SequenceDefault::Kind::serial : SequenceDefault::Kind::reference});
+    return {};
+  }
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_aggregates(nullptr, "DEFAULT expressions");
   Result<ExprPtr> bound = expressions.bind(value);
@@ -187,6 +239,9 @@ Status set_default(StatementBinder& binder, layout::Column& column, const Json& 
   if (datum.null) return {};
   std::string text;
   append_text(text, {type.id}, datum);
+  // A number stays as it is written, whatever the column's scale.
+  if (std::optional<std::string> digits = written_number(value); digits && type.id == TypeId::numeric)
+    text = *std::move(digits);
   if (type.id == TypeId::bpchar) text.resize(without_trailing_blanks(text).size());
   column.default_text = std::move(text);
   return {};
@@ -206,9 +261,9 @@ Status coerce_to_column(ExpressionBinder& expressions, ExprPtr& value, const lay
 }
 
 Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& column) {
-  if (!column.default_text) return ExprPtr();
+  if (!has_default(column)) return ExprPtr();
   if (const std::optional<SequenceDefault> filled = sequence_default_of(column)) {
-    const Json name = {{"A_Const", {{"sval", {{"sval", filled->name}}}}}};
+    const Json name = {{"A_Const", {{"sval", {{"sval", quoted_name(filled->name)}}}}}};
     const Json call = {
         {"FuncCall",
          {{"funcname", Json::array({{{"String", {{"sval", "nextval"}}}}})}, {"args", Json::array({name})}}}};

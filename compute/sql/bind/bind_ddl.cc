@@ -206,12 +206,14 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
     NAMDB_SQL_ASSIGN(partition, bind_partition(*spec, definition.columns, key, create.table.name));
   }
   for (layout::Column& column : definition.columns) {
-    const bool unbounded = column.is_string() && column.length_bytes == 0;
-    if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
+    const bool in_key = keys_have(definition, column.name);
+    if (column.is_string() && column.type != layout::ColumnType::uuid && column.length_bytes == 0)
+      column.length_bytes = options.text_bytes != 0 ? options.text_bytes : default_room_bytes(column, in_key);
   }
   NAMDB_SQL_ASSIGN(create.table.checks, bind_checks(binder, definition));
   NAMDB_SQL_ASSIGN(create.table.foreign_keys, bind_foreign_keys(binder, definition, {}));
   NAMDB_SQL_ASSIGN(create.sequences, constraint_columns(definition, definition.sequences, "the sequences"));
+  create.sequence_options = definition.sequence_options;
   NAMDB_SQL_ASSIGN(create.table.schema, layout::Schema::create(std::move(definition.columns), std::move(key),
                                                                std::move(partition)));
   Plan plan;

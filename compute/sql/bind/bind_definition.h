@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,11 +30,14 @@ struct Definition {
   struct NewForeignKey {
     std::vector<std::string> columns;
     const Json* constraint = nullptr;
+    bool deferrable = false;
+    bool initially_deferred = false;
   };
 
   std::string table;  // its name
   std::vector<layout::Column> columns;
   std::vector<std::string> sequences;  // columns that get one
+  std::map<std::string, ColumnSequence> sequence_options;
   std::vector<std::string> key;
   std::string key_name;  // empty: to be chosen
   bool has_key = false;
@@ -46,10 +50,22 @@ struct Definition {
   layout::Column* find(std::string_view name);
 };
 
+// Room in the row for a value of a column without a declared length. Keys and indexes have what lies there;
+// of other columns, longer values lie beside the row. With its length the field is 128 bytes: a record has
+// several versions of its row, so room that is not used is paid several times; a value that does not fit
+// costs a READ more, and 500 bytes or more elsewhere.
+inline constexpr std::uint32_t kRoom_bytes = 126;
+// Of such a column, which a key has or does not have.
+std::uint32_t default_room_bytes(const layout::Column& column, bool in_key);
+// Whether a column is in the definition's primary key, in UNIQUE, or in a foreign key.
+bool keys_have(const Definition& definition, std::string_view column);
+
 // Adds a column, with its constraints. Also one for serial and identity, whose default names a sequence.
 Status bind_column_definition(StatementBinder& binder, const Json& body, Definition& definition);
 // Adds a constraint of the table.
 Status bind_table_constraint(const Json& body, Definition& definition);
+// Makes a column GENERATED AS IDENTITY.
+Status add_identity(layout::Column& column, const Json& constraint, Definition& definition);
 // Adds the hidden column that is the key of a table without one.
 void add_row_id(Definition& definition);
 

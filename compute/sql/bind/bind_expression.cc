@@ -79,11 +79,18 @@ Scope scope_of(const Source& source) {
 }
 
 ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown) {
-  ExprPtr column = scope_column(scope, shown.column);
-  if (column->type == shown.type) return column;
-  ExprPtr cast = make_expr(ExprKind::cast, shown.type);
-  cast->args.push_back(std::move(column));
-  return cast;
+  const auto as_shown = [&](std::uint32_t index) {
+    ExprPtr column = scope_column(scope, index);
+    if (column->type == shown.type) return column;
+    ExprPtr cast = make_expr(ExprKind::cast, shown.type);
+    cast->args.push_back(std::move(column));
+    return cast;
+  };
+  if (!shown.other) return as_shown(shown.column);
+  ExprPtr either = make_expr(ExprKind::coalesce, shown.type);
+  either->args.push_back(as_shown(shown.column));
+  either->args.push_back(as_shown(*shown.other));
+  return either;
 }
 
 Result<ExprPtr> ExpressionBinder::bind(const Json& json) {
@@ -125,8 +132,10 @@ Result<ExprPtr> ExpressionBinder::bind_node(Node e) {
   }
   if (e.kind == "NullTest") {
     NAMDB_SQL_CHECK(only(*e.body, "IS NULL", {"arg", "nulltesttype"}));
-    NAMDB_SQL_ASSIGN(ExprPtr argument, bind(*find(*e.body, "arg")));
     const bool is_null = text(*e.body, "nulltesttype") == "IS_NULL";
+    if (const Json& tested = *find(*e.body, "arg"); is_row(tested))
+      return bind_row_null_test(tested, is_null);
+    NAMDB_SQL_ASSIGN(ExprPtr argument, bind(*find(*e.body, "arg")));
     ExprPtr test = make_expr(is_null ? ExprKind::is_null : ExprKind::is_not_null, {TypeId::boolean});
     test->args.push_back(std::move(argument));
     return test;

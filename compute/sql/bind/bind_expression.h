@@ -36,6 +36,8 @@ struct Scope {
     std::string name;
     std::uint32_t column = 0;
     Type type;  // where USING has merged columns, another one than the column's
+    // Where USING of FULL JOIN has merged columns: that one has the value if the first one is NULL.
+    std::optional<std::uint32_t> other = {};
   };
   std::vector<Relation> relations;
   // Those of all tables of FROM, end to end: a bound column's index counts here.
@@ -61,6 +63,8 @@ ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown);
 class ExpressionBinder;
 struct RoutineSignature;
 struct StatementBinder;
+struct WindowCall;
+enum class FrameBound : std::uint8_t;
 
 // The rows around a subquery, whose columns it may read. They become arguments of the subquery's expression.
 struct OuterRows {
@@ -92,6 +96,12 @@ class ExpressionBinder {
   void set_aggregates(std::vector<Aggregate>* aggregates, std::string_view clause) {
     aggregates_ = aggregates;
     clause_ = clause;
+  }
+
+  // Receives the calls of window functions; null: they are refused. `clause`: the list of WINDOW.
+  void set_windows(std::vector<WindowCall>* windows, const Json* clause) {
+    windows_ = windows;
+    window_clause_ = clause;
   }
 
   // A call of a function that gives several rows, whose values are that column of the scope.
@@ -154,6 +164,17 @@ class ExpressionBinder {
   Result<ExprPtr> bind_array_concat(ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_regex(char op, std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_between(const Json& body, bool negated);
+  // Of two values or of two rows.
+  Result<ExprPtr> bind_compared(char op, std::string_view name, const Json& left, const Json& right);
+  // One of the operands is a row.
+  Result<ExprPtr> bind_row_operator(std::string_view kind, std::string_view name, const Json& left,
+                                    const Json& right);
+  Result<ExprPtr> bind_row_compare(char op, std::string_view name, const Json& left, const Json& right);
+  Result<ExprPtr> bind_row_in(const Json& body, const Json& items, bool negated);
+  Result<ExprPtr> bind_row_null_test(const Json& row, bool is_null);
+  Status bind_row(const Json& row, std::size_t wanted, std::vector<ExprPtr>& columns);
+  Result<ExprPtr> compare_rows(char op, std::string_view name, std::vector<ExprPtr> left,
+                               std::vector<ExprPtr> right);
   Result<ExprPtr> bind_like(const Json& body);
   Result<ExprPtr> like_of(char op, std::string_view name, bool ignores_case, ExprPtr value, ExprPtr pattern);
   Result<ExprPtr> bind_null_if(const Json& body);
@@ -171,6 +192,7 @@ class ExpressionBinder {
   // `wanted`: the array that it is cast to; without an identity: none.
   Result<ExprPtr> bind_array(const Json& body, Type wanted);
   Result<ExprPtr> bind_subscript(const Json& body);
+  Result<ExprPtr> bind_letter(ExprPtr name, const Json& subscript);
   // value['a'][0] is value #> ARRAY['a', '0'].
   Result<ExprPtr> bind_json_subscripts(ExprPtr value, const Json& steps);
   Result<ExprPtr> bind_collate(const Json& body);
@@ -179,12 +201,22 @@ class ExpressionBinder {
   Result<ExprPtr> bind_routine_value(const Json& body,
                                      const std::shared_ptr<const RoutineSignature>& signature);
   Result<ExprPtr> bind_aggregate(std::string_view name, const Json& body);
+  Result<ExprPtr> bind_window(const Json& body);
+  Status bind_window_parts(const Json& body, std::string_view name, WindowCall& call);
+  Status bind_window_arguments(const Json& body, std::string_view name, WindowCall& call);
+  Status bind_frame(const Json& window, WindowCall& call);
+  Status bind_frame_offset(const Json& json, FrameBound bound, WindowCall& call, ExprPtr& offset,
+                           ExprPtr& value);
   Status bind_json_aggregate(std::string_view name, std::vector<ExprPtr> args, Aggregate& aggregate);
   // One that the statement has already is not calculated twice.
   Result<ExprPtr> add_aggregate(Aggregate aggregate, const Json& body);
   Status bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args, std::vector<OrderItem>& order,
                               ExprPtr& filter);
   Result<ExprPtr> bind_concat(std::vector<ExprPtr> args);
+  // concat_ws() and format().
+  Result<ExprPtr> bind_joined_texts(std::vector<ExprPtr> args);
+  Result<ExprPtr> bind_format(std::vector<ExprPtr> args);
+  Status bind_shown(ExprPtr& value);
   Result<ExprPtr> bind_json_object(std::string_view name, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_json_array(std::vector<ExprPtr> args, TypeId type);
   // The text of the JSON of a value, as to_json() or to_jsonb() give it; of NULL null.
@@ -216,10 +248,16 @@ class ExpressionBinder {
   const VariableScope* variables_ = nullptr;
   OuterRows* outer_ = nullptr;
   std::vector<Aggregate>* aggregates_ = nullptr;
+  // Within an aggregate that is a window function: those of the query's groups.
+  std::vector<Aggregate>* group_aggregates_ = nullptr;
   std::string_view clause_ = "this place";
+  std::vector<WindowCall>* windows_ = nullptr;
+  const Json* window_clause_ = nullptr;
   int depth_ = 0;
 };
 
+// Whether it is ROW(...) or (a, b).
+bool is_row(const Json& json);
 // The error of a call of a function that does not exist with arguments of these types.
 Status no_such_function(std::string_view name, std::span<const ExprPtr> args);
 // The error of a polymorphic function whose arguments have no types.
@@ -228,7 +266,10 @@ Status undecided_type();
 Status check_any(std::span<const ExprPtr> args);
 // The clause that the message names where an aggregate stands in another one.
 inline constexpr std::string_view kNestedAggregate = "an aggregate function";
+// The columns from that one on are the values of window functions, until use_windows().
+inline constexpr std::uint32_t kFirstWindowColumn = 1 << 24;
 bool is_aggregate(std::string_view name);
+bool is_window_function(std::string_view name);
 // Of functions that are not written in SQL.
 bool is_builtin_function(std::string_view name);
 // The names that a call of such a function may have: "f", or "public.f"; empty: it is of another schema.

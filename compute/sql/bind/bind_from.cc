@@ -2,6 +2,7 @@
 // table on the nullable side, which is one table.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "compute/sql/bind/bind_role.h"
@@ -10,6 +11,7 @@
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/conditions.h"
 #include "compute/sql/plan/key_path.h"
+#include "compute/sql/system/virtual_table.h"
 
 namespace namdb::sql {
 namespace {
@@ -77,7 +79,7 @@ class FromBinder {
   std::vector<ExprPtr>& conditions() { return conditions_; }
 
  private:
-  using Barred = std::vector<std::size_t>;  // tables that a function in FROM must not read
+  using Barred = std::vector<std::size_t>;  // tables that functions and queries in FROM must not read
 
   // A table, or a join: its tables, and what `*` gives.
   struct Part {
@@ -127,30 +129,67 @@ class FromBinder {
       named.name = view->name;
       return add_derived(range_var, std::move(query.bound), named);
     }
+    if (names_sequence(range_var)) {
+      const std::string name(text(range_var, "relname"));
+      NAMDB_SQL_ASSIGN(BoundQuery query, bind_sequence_query(binder_, name));
+      CommonTable named;
+      named.name = name;
+      return add_derived(range_var, std::move(query), named);
+    }
     NAMDB_SQL_ASSIGN(Source source, bind_relation_source(binder_, range_var));
     require_read(binder_, source);
     relation_ = &range_var;
     return add_table(range_var, std::move(source), {});
   }
 
-  // A subquery in FROM does not see the other tables.
+  // A subquery in FROM does not see the other tables, unless it is LATERAL.
   Result<Part> bind_subselect(const Json& body) {
-    NAMDB_SQL_CHECK(only(body, "a subquery in FROM", {"subquery", "alias"}));
+    NAMDB_SQL_CHECK(only(body, "a subquery in FROM", {"subquery", "alias", "lateral"}));
     if (find(body, "alias") == nullptr) {
       return Status(ErrorCode::syntax_error, "subquery in FROM must have an alias",
                     "For example, FROM (SELECT ...) [AS] foo.");
     }
     const Node query = node(*find(body, "subquery"));
     if (query.kind != "SelectStmt") return unsupported(query);
+    if (flag(body, "lateral") && !all_.relations.empty()) {
+      NAMDB_SQL_ASSIGN(std::optional<Part> part, bind_lateral(body, *query.body));
+      if (part) return *std::move(part);
+    }
     NAMDB_SQL_ASSIGN(BoundQuery bound,
                      bind_query(binder_, *query.body, expressions_.outer(), UnknownColumns::become_text));
     return add_derived(body, std::move(bound), {});
+  }
+
+  // nullopt: it reads no table before it.
+  Result<std::optional<Part>> bind_lateral(const Json& body, const Json& query) {
+    expressions_.set_scope(all_);
+    expressions_.set_aggregates(nullptr, "a LATERAL subquery");
+    OuterRows outer{&expressions_, {}};
+    NAMDB_SQL_ASSIGN(BoundQuery bound, bind_query(binder_, query, &outer, UnknownColumns::become_text));
+    bool reads_tables = false;
+    for (const ExprPtr& argument : outer.arguments) {
+      NAMDB_SQL_CHECK(check_barred(*argument));
+      reads_tables = reads_tables || contains_column(*argument);
+    }
+    if (!reads_tables) return std::optional<Part>();
+    // A row has at least one value.
+    if (bound.select->targets.empty())
+      bound.select->targets.push_back(make_constant({TypeId::boolean}, Datum::of_boolean(true)));
+    NAMDB_SQL_ASSIGN(Part part, add_derived(body, std::move(bound), {}));
+    tables_.back().source.lateral = std::move(outer.arguments);
+    return std::optional<Part>(std::move(part));
   }
 
   // It sees the tables before it.
   Result<Part> bind_function(const Json& body) {
     expressions_.set_scope(all_);
     expressions_.set_aggregates(nullptr, "functions in FROM");
+    if (const VirtualTable* const table = table_of_function(body)) {
+      Source source;
+      source.virtual_table = table;
+      source.name = table->name;
+      return add_table(body, std::move(source), {});
+    }
     NAMDB_SQL_ASSIGN(SetFunction function, bind_range_function(expressions_, body));
     for (const SetFunction::Call& made : function.calls) {
       for (const ExprPtr& argument : made.args) NAMDB_SQL_CHECK(check_barred(*argument));
@@ -168,7 +207,7 @@ class FromBinder {
     return add_table(body, std::move(source), {});
   }
 
-  // A function on the right side of RIGHT JOIN gives rows that are there without the left side's.
+  // A function or query on the right side of RIGHT JOIN gives rows that are there without the left side's.
   Status check_barred(const Expr& expr) const {
     if (expr.kind == ExprKind::column) {
       for (const std::size_t table : barred_) {
@@ -185,12 +224,30 @@ class FromBinder {
     return {};
   }
 
+  // pg_get_keywords().
+  static const VirtualTable* table_of_function(const Json& body) {
+    const Json& functions = list(body, "functions");
+    if (functions.size() != 1 || flag(body, "ordinality") || flag(body, "is_rowsfrom")) return nullptr;
+    const Node call = node(list(*node(functions[0]).body, "items")[0]);
+    constexpr std::string_view kKeywords = "pg_get_keywords";
+    const bool is_call = call.kind == "FuncCall" &&
+                         name_in_catalog(list(*call.body, "funcname")) == kKeywords &&
+                         list(*call.body, "args").empty();
+    return is_call ? find_virtual_table("pg_catalog", kKeywords) : nullptr;
+  }
+
   const View* find_view(const Json& range_var) const {
     const std::string_view schema = text(range_var, "schemaname");
     const std::string_view name = text(range_var, "relname");
     if ((!schema.empty() && schema != "public") || binder_.input.tables.contains(name)) return nullptr;
     const auto found = binder_.input.views.find(name);
     return found == binder_.input.views.end() ? nullptr : found->second.get();
+  }
+
+  bool names_sequence(const Json& range_var) const {
+    const std::string_view schema = text(range_var, "schemaname");
+    return (schema.empty() || schema == "public") &&
+           binder_.input.sequences.contains(text(range_var, "relname"));
   }
 
   // In the query of a view, `*` gives the columns that there were when it was created.
@@ -330,15 +387,17 @@ class FromBinder {
     NAMDB_SQL_CHECK(
         only(join, "a join", {"jointype", "isNatural", "larg", "rarg", "usingClause", "quals", "rtindex"}));
     const std::string_view type = text(join, "jointype");
-    if (type == "JOIN_FULL") return unsupported("FULL JOIN");
+    const bool full = type == "JOIN_FULL";
     if (++depth_ > kMaxTables) return unsupported("a join of so many tables");
     NAMDB_SQL_ASSIGN(Part left, bind_item(*find(join, "larg")));
-    const Barred outside = std::exchange(barred_, type == "JOIN_RIGHT" ? Barred(left.tables) : barred_);
+    const Barred outside =
+        std::exchange(barred_, full || type == "JOIN_RIGHT" ? Barred(left.tables) : barred_);
     Result<Part> bound_right = bind_item(*find(join, "rarg"));
     barred_ = outside;
     if (!bound_right.ok()) return bound_right.status();
     Part right = std::move(bound_right).value();
     --depth_;
+    if (full) return bind_full_join(join, std::move(left), std::move(right));
     const bool outer = type != "JOIN_INNER";
     const Part& nullable = type == "JOIN_RIGHT" ? left : right;
     if (outer && nullable.tables.size() != 1) {
@@ -351,16 +410,9 @@ class FromBinder {
     if (outer) conditions = std::exchange(type == "JOIN_RIGHT" ? left.filters : right.filters, {});
     use_filters(other);
     if (!outer) use_filters(right);
-    std::vector<std::string> merged;
-    for (const Json& name : list(join, "usingClause")) merged.emplace_back(text(*node(name).body, "sval"));
-    if (flag(join, "isNatural")) merged = common_names(left, right);
+    const std::vector<std::string> merged = merged_names(join, left, right);
     NAMDB_SQL_ASSIGN(Part joined, merge(std::move(left), std::move(right), merged, type, conditions));
-    if (const Json* quals = find(join, "quals")) {
-      expressions_.set_scope(scope_of_part(joined));
-      expressions_.set_aggregates(nullptr, "JOIN conditions");
-      NAMDB_SQL_ASSIGN(ExprPtr on, expressions_.bind_condition(*quals, "JOIN/ON"));
-      for (ExprPtr& condition : take_conjuncts(std::move(on))) conditions.push_back(std::move(condition));
-    }
+    NAMDB_SQL_CHECK(bind_quals(join, joined, conditions));
     if (outer) {
       tables_[nullable_table].kind = JoinKind::left;
       tables_[nullable_table].on = std::move(conditions);
@@ -368,6 +420,44 @@ class FromBinder {
       std::ranges::move(conditions, std::back_inserter(conditions_));
     }
     return joined;
+  }
+
+  // Its rows are made before those of all other joins.
+  Result<Part> bind_full_join(const Json& join, Part left, Part right) {
+    if (left.tables.size() != 1 || right.tables.size() != 1)
+      return unsupported("a join as a side of FULL JOIN");
+    if (std::ranges::any_of(tables_, &JoinTable::begins_full)) return unsupported("a second FULL JOIN");
+    JoinTable& first = tables_[left.tables.front()];
+    first.begins_full = true;
+    first.own = std::exchange(left.filters, {});
+    const std::size_t second = right.tables.front();
+    if (depends_on_row(first.source) || depends_on_row(tables_[second].source))
+      return unsupported("LATERAL with FULL JOIN");
+    tables_[second].kind = JoinKind::full;
+    tables_[second].own = std::exchange(right.filters, {});
+    const std::vector<std::string> merged = merged_names(join, left, right);
+    std::vector<ExprPtr>& on = tables_[second].on;
+    NAMDB_SQL_ASSIGN(Part joined, merge(std::move(left), std::move(right), merged, "JOIN_FULL", on));
+    NAMDB_SQL_CHECK(bind_quals(join, joined, on));
+    return joined;
+  }
+
+  // The columns of USING or NATURAL.
+  static std::vector<std::string> merged_names(const Json& join, const Part& left, const Part& right) {
+    if (flag(join, "isNatural")) return common_names(left, right);
+    std::vector<std::string> merged;
+    for (const Json& name : list(join, "usingClause")) merged.emplace_back(text(*node(name).body, "sval"));
+    return merged;
+  }
+
+  Status bind_quals(const Json& join, const Part& joined, std::vector<ExprPtr>& conditions) {
+    const Json* const quals = find(join, "quals");
+    if (quals == nullptr) return {};
+    expressions_.set_scope(scope_of_part(joined));
+    expressions_.set_aggregates(nullptr, "JOIN conditions");
+    NAMDB_SQL_ASSIGN(ExprPtr on, expressions_.bind_condition(*quals, "JOIN/ON"));
+    for (ExprPtr& condition : take_conjuncts(std::move(on))) conditions.push_back(std::move(condition));
+    return {};
   }
 
   static std::vector<std::string> common_names(const Part& left, const Part& right) {
@@ -416,6 +506,7 @@ class FromBinder {
       }
       Scope::Shown shown = type == "JOIN_RIGHT" ? from_right : from_left;
       shown.type = common_type(from_left.type, from_right.type, (*equal)->args[0]->type);
+      if (type == "JOIN_FULL") shown.other = from_right.column;
       joined.shown.push_back(std::move(shown));
       conditions.push_back(std::move(equal).value());
     }

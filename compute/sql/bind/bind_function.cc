@@ -106,10 +106,10 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
 }
 
 bool is_builtin_function(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kOthers = {"concat", "json_build_object", "pg_typeof",
-                                                       "similar_to_escape"};
-  return is_aggregate(name) || is_set_function(name) || !functions_named(name).empty() ||
-         std::ranges::find(kOthers, name) != kOthers.end();
+  constexpr std::array<std::string_view, 6> kOthers = {
+      "concat", "concat_ws", "format", "json_build_object", "pg_typeof", "similar_to_escape"};
+  return is_aggregate(name) || is_window_function(name) || is_set_function(name) ||
+         !functions_named(name).empty() || std::ranges::find(kOthers, name) != kOthers.end();
 }
 
 Result<ExprPtr> ExpressionBinder::no_function_of_schema(const Json& body) {
@@ -147,6 +147,7 @@ Result<ExprPtr> ExpressionBinder::bind_routine_value(
 }
 
 Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
+  if (find(body, "over") != nullptr) return bind_window(body);
   NAMDB_SQL_CHECK(
       only(body, "a function call",
            {"funcname", "args", "agg_star", "funcformat", "agg_distinct", "agg_order", "agg_filter"}));
@@ -154,6 +155,10 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
   const std::string_view name = name_in_catalog(list(body, "funcname"));
   if (name.empty()) return no_function_of_schema(body);
   if (is_aggregate(name)) return bind_aggregate(name, body);
+  if (is_window_function(name)) {
+    return Status(ErrorCode::wrong_object_type,
+                  "window function " + std::string(name) + " requires an OVER clause");
+  }
   if (const auto column = set_calls_.find(&body); column != set_calls_.end())
     return scope_column(scope_, column->second);
   if (is_set_function(name)) return unsupported("function " + std::string(name) + " in this place");
@@ -176,7 +181,8 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     return Status(ErrorCode::limit_exceeded,
                   "cannot pass more than " + std::to_string(kMaxArguments) + " arguments to a function");
   }
-  const bool of_any = name == "concat" || name.find("_build_") != std::string_view::npos;
+  const bool of_any = name == "concat" || name == "concat_ws" || name == "format" ||
+                      name.find("_build_") != std::string_view::npos;
   if (of_any) NAMDB_SQL_CHECK(check_any(args));
   if (name == "json_build_object" || name == "jsonb_build_object")
     return bind_json_object(name, std::move(args));
@@ -189,6 +195,8 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     NAMDB_SQL_CHECK(gather_path(args));
   if (name == "pg_typeof" && args.size() == 1) return type_of(*args[0]);
   if (name == "concat") return bind_concat(std::move(args));
+  if (name == "concat_ws" && args.size() > 1) return bind_joined_texts(std::move(args));
+  if (name == "format" && !args.empty()) return bind_format(std::move(args));
   const bool sql_syntax = text(body, "funcformat") == "COERCE_SQL_SYNTAX";
   if (sql_syntax && functions_named(name).empty()) return unsupported("function " + std::string(name));
   Result<ExprPtr> bound = bind_function(name, std::move(args));
@@ -258,12 +266,18 @@ ExprPtr ExpressionBinder::joined(ExprPtr left, ExprPtr right) {
   return both;
 }
 
+// The text in which a client sees the value.
+Status ExpressionBinder::bind_shown(ExprPtr& value) {
+  NAMDB_SQL_CHECK(decide_unknown(value));
+  // The output form of a boolean, which a cast to text spells out.
+  if (value->type.id == TypeId::boolean) value = letter_of(std::move(value));
+  return coerce(value, {TypeId::text}, Coercion::explicit_cast);
+}
+
 Result<ExprPtr> ExpressionBinder::bind_concat(std::vector<ExprPtr> args) {
   ExprPtr whole = make_constant({TypeId::text}, Datum::of_text(""));
   for (ExprPtr& arg : args) {
-    NAMDB_SQL_CHECK(decide_unknown(arg));
-    // The output form of a boolean, which a cast to text spells out.
-    if (arg->type.id == TypeId::boolean) arg = letter_of(std::move(arg));
+    NAMDB_SQL_CHECK(bind_shown(arg));
     NAMDB_SQL_ASSIGN(ExprPtr part, text_or(std::move(arg), ""));
     whole = joined(std::move(whole), std::move(part));
   }

@@ -5,6 +5,7 @@
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/subquery.h"
+#include "compute/sql/plan/window.h"
 
 namespace namdb::sql {
 namespace {
@@ -12,6 +13,10 @@ namespace {
 bool has_aggregate(const Expr& expr) {
   return expr.kind == ExprKind::aggregate ||
          std::ranges::any_of(expr.args, [](const ExprPtr& argument) { return has_aggregate(*argument); });
+}
+
+bool has_window(const Expr& expr) {
+  return !all_columns(expr, [](std::uint32_t column) { return column < kFirstWindowColumn; });
 }
 
 Status no_aggregates() {
@@ -46,6 +51,7 @@ class GroupReader {
       : scope_(scope), select_(select), groups_(groups) {}
 
   Status read(ExprPtr& expr) {
+    if (expr->kind == ExprKind::column && expr->index >= kFirstWindowColumn) return {};
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (!same(*expr, *groups_[i])) continue;
       ExprPtr column = make_expr(ExprKind::column, expr->type);
@@ -105,13 +111,44 @@ class GroupReader {
   bool in_subquery_ = false;
 };
 
-Status bind_distinct(const Json& body, SelectPlan& select) {
+// DISTINCT ON: its values lead the order, so that rows with equal ones come one behind the other.
+Status bind_distinct_on(ExpressionBinder& expressions, const Json& items, ErrorPlace* place,
+                        SelectPlan& select, const std::vector<ResultColumn>& columns) {
+  std::vector<ExprPtr> values;
+  const std::size_t ordered = select.order.size();
+  const auto has = [&values](const Expr& expr) {
+    return std::ranges::any_of(values, [&expr](const ExprPtr& value) { return same(*value, expr); });
+  };
+  for (const Json& item : items) {
+    Result<ExprPtr> bound = bind_order_value(expressions, item, "DISTINCT ON", select, columns);
+    if (!bound.ok()) return located(place, *node(item).body, bound.status());
+    NAMDB_SQL_CHECK(expressions.decide_unknown(*bound));
+    if (!has(**bound)) values.push_back(std::move(bound).value());
+  }
+  std::size_t leading = 0;
+  while (leading < ordered && has(*select.order[leading].value)) ++leading;
+  for (const ExprPtr& value : values) {
+    const bool leads =
+        std::any_of(select.order.begin(), select.order.begin() + static_cast<std::ptrdiff_t>(leading),
+                    [&value](const OrderItem& item) { return same(*item.value, *value); });
+    if (leads) continue;
+    if (leading < ordered) {
+      return located(place, *node(items[0]).body,
+                     Status(ErrorCode::invalid_column_reference,
+                            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"));
+    }
+    select.order.push_back({clone(*value), false, false});
+  }
+  select.distinct_on = leading + (select.order.size() - ordered);
+  return {};
+}
+
+Status bind_distinct(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select,
+                     const std::vector<ResultColumn>& columns) {
   const Json* const distinct = find(body, "distinctClause");
   if (distinct == nullptr) return {};
   // DISTINCT without ON is a list of one empty node.
-  for (const Json& item : *distinct) {
-    if (!item.empty()) return unsupported("DISTINCT ON");
-  }
+  if (!(*distinct)[0].empty()) return bind_distinct_on(expressions, *distinct, place, select, columns);
   select.distinct = true;
   for (const OrderItem& order : select.order) {
     const bool is_target = std::ranges::any_of(
@@ -127,12 +164,14 @@ Status bind_distinct(const Json& body, SelectPlan& select) {
 }  // namespace
 
 Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select,
-                   const std::vector<ResultColumn>& columns) {
-  NAMDB_SQL_CHECK(bind_distinct(body, select));
+                   std::span<WindowCall> windows, const std::vector<ResultColumn>& columns) {
+  NAMDB_SQL_CHECK(bind_distinct(expressions, body, place, select, columns));
   expressions.set_aggregates(nullptr, "GROUP BY");
   for (const Json& item : list(body, "groupClause")) {
     Result<ExprPtr> group = bind_group(expressions, item, select, columns);
     if (group.ok() && has_aggregate(**group)) group = no_aggregates();
+    if (group.ok() && has_window(**group))
+      group = Status(ErrorCode::windowing_error, "window functions are not allowed in GROUP BY");
     if (!group.ok())
       return node(item).body == nullptr ? group.status() : located(place, *node(item).body, group.status());
     NAMDB_SQL_CHECK(expressions.decide_unknown(*group));
@@ -148,7 +187,13 @@ Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* 
   for (ExprPtr& target : select.targets) NAMDB_SQL_CHECK(reader.read(target));
   if (select.having != nullptr) NAMDB_SQL_CHECK(reader.read(select.having));
   for (OrderItem& order : select.order) NAMDB_SQL_CHECK(reader.read(order.value));
-  return {};
+  Status status;
+  for (WindowCall& call : windows) {
+    call.for_each_expression([&](ExprPtr& expr) {
+      if (status.ok()) status = reader.read(expr);
+    });
+  }
+  return status;
 }
 
 }  // namespace namdb::sql

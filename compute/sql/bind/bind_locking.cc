@@ -130,7 +130,10 @@ class LockBinder {
     if (select_.join != nullptr) {
       const auto joined = std::ranges::find(select_.join->sources, name,
                                             [](const JoinedSource& one) { return one.source.name; });
-      if (joined->kind == JoinKind::left)
+      const std::vector<JoinedSource>& all = select_.join->sources;
+      const bool begins_full =
+          joined == select_.join->sources.begin() && all.size() > 1 && all[1].kind == JoinKind::full;
+      if (joined->kind != JoinKind::inner || begins_full)
         return not_supported(clause + " cannot be applied to the nullable side of an outer join");
       first_column = joined->first_column;
       source = &joined->source;

@@ -46,6 +46,8 @@ bool is_time(const Type& type) {
          type_class == TypeClass::interval;
 }
 
+constexpr std::array<std::string_view, 5> kBitOperators = {"&", "|", "#", "<<", ">>"};
+
 // Whether it may stand for an object of the catalog.
 bool is_identity(const Type& type) {
   return type.type_class() == TypeClass::oid || type.is_integer();
@@ -196,6 +198,8 @@ Result<ExprPtr> ExpressionBinder::bind_operator(const Json& body) {
   const Json* right_json = find(body, "rexpr");
   if (right_json == nullptr) return unsupported("a postfix operator");
   if (left_json == nullptr) return bind_unary(name, *right_json);
+  if (is_row(*left_json) || is_row(*right_json))
+    return bind_row_operator(kind, name, *left_json, *right_json);
   NAMDB_SQL_ASSIGN(ExprPtr left, bind(*left_json));
   NAMDB_SQL_ASSIGN(ExprPtr right, bind(*right_json));
   if (distinct) {
@@ -268,6 +272,8 @@ Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, Exp
     operands.push_back(std::move(right));
     return bind_function("power", std::move(operands));
   }
+  if (std::ranges::find(kBitOperators, name) != kBitOperators.end())
+    return bind_table_operator(name, std::move(left), std::move(right));
   return unsupported("operator " + std::string(name));
 }
 
@@ -332,6 +338,7 @@ Result<ExprPtr> ExpressionBinder::bind_table_operator(std::string_view name, Exp
 
 Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& operand_json) {
   NAMDB_SQL_ASSIGN(ExprPtr operand, bind(operand_json));
+  if (name == "~" && operand->type.is_number()) return bind_table_operator(name, std::move(operand), nullptr);
   if (name != "-" && name != "+") return unsupported("operator " + std::string(name));
   if (operand->type.id == TypeId::unknown && name == "-") return not_unique(name, nullptr, operand->type);
   if (operand->type.id == TypeId::unknown)
@@ -371,17 +378,20 @@ Status ExpressionBinder::unify_list(std::span<ExprPtr> exprs) {
 Result<ExprPtr> ExpressionBinder::bind_in(const Json& body) {
   const Node items = node(*find(body, "rexpr"));
   if (items.kind != "List") return unsupported(items);
+  const std::vector<std::string_view> parts = names(list(body, "name"));
+  const bool negated = parts.size() == 1 && parts[0] == "<>";
+  const Json& all_items = list(*items.body, "items");
+  if (is_row(*find(body, "lexpr")) || std::ranges::any_of(all_items, is_row))
+    return bind_row_in(body, all_items, negated);
   NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
   ExprPtr any = make_expr(ExprKind::logical_or, {TypeId::boolean});
   ExprPtr in = make_expr(ExprKind::in_list, {TypeId::boolean});
   in->args.push_back(clone(*value));
   std::vector<ExprPtr> single;
-  for (const Json& item : list(*items.body, "items")) {
+  for (const Json& item : all_items) {
     NAMDB_SQL_ASSIGN(ExprPtr bound, bind(item));
     (contains_column(*bound) ? single : in->args).push_back(std::move(bound));
   }
-  const std::vector<std::string_view> parts = names(list(body, "name"));
-  const bool negated = parts.size() == 1 && parts[0] == "<>";
   Status one_type =
       in->args.size() > 2 ? unify_list(in->args) : Status(ErrorCode::datatype_mismatch, "there is no list");
   const bool has_no_type = !one_type.ok() && (one_type.code() == ErrorCode::datatype_mismatch ||
@@ -411,10 +421,8 @@ Result<ExprPtr> ExpressionBinder::bind_between(const Json& body, bool negated) {
   constexpr std::array<std::array<std::string_view, 2>, 2> kNames = {{{">=", "<="}, {"<", ">"}}};
   ExprPtr both = make_expr(ExprKind::logical_and, {TypeId::boolean});
   for (std::size_t i = 0; i < 2; ++i) {
-    NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
-    NAMDB_SQL_ASSIGN(ExprPtr bound, bind(list(*bounds.body, "items")[i]));
-    NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compare(i == 0 ? 'g' : 'l', kNames[negated ? 1 : 0][i],
-                                                    std::move(value), std::move(bound)));
+    NAMDB_SQL_ASSIGN(ExprPtr compared, bind_compared(i == 0 ? 'g' : 'l', kNames[negated ? 1 : 0][i],
+                                                     *find(body, "lexpr"), list(*bounds.body, "items")[i]));
     both->args.push_back(std::move(compared));
   }
   if (!negated) return both;

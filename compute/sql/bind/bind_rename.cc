@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "compute/api/long_value_tables.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/bind/table_draft.h"
@@ -82,6 +83,7 @@ Result<Plan> bind_rename(StatementBinder& binder, const Json& body) {
   const std::string other(text(body, "newname"));
   if (other.size() > kMaxNewName_bytes)
     return Status(ErrorCode::limit_exceeded, "a name can have at most 63 bytes");
+  if (storage::keeps_long_values(other)) return unsupported("a name that begins with this character");
   if (of_view) {
     DropViewPlan renamed;
     NAMDB_SQL_ASSIGN(std::string name, relation_name(*find(body, "relation")));

@@ -274,4 +274,41 @@ Result<Plan> bind_routine_call(StatementBinder& binder, const Json& call,
   return plan;
 }
 
+Result<Plan> bind_do(StatementBinder& binder, const Json& body) {
+  std::string_view code;
+  std::string_view language = "plpgsql";
+  bool has_code = false;
+  for (const Json& item : list(body, "args")) {
+    const Json& option = *node(item).body;
+    const std::string_view value = text(*node(*find(option, "arg")).body, "sval");
+    if (text(option, "defname") == "language") {
+      language = value;
+      continue;
+    }
+    if (has_code)
+      return located(binder.input.place, option,
+                     Status(ErrorCode::syntax_error, "conflicting or redundant options"));
+    code = value;
+    has_code = true;
+  }
+  if (!has_code) return Status(ErrorCode::syntax_error, "no inline code specified");
+  if (language == "sql" || language == "c" || language == "internal") {
+    return Status(ErrorCode::feature_not_supported,
+                  "language \"" + std::string(language) + "\" does not support inline code execution");
+  }
+  if (language != "plpgsql")
+    return Status(ErrorCode::undefined_object, "language \"" + std::string(language) + "\" does not exist");
+  std::string quoted;
+  for (const char c : code) quoted.append(c == '\'' ? 2 : 1, c);
+  auto routine = std::make_shared<storage::Routine>();
+  routine->name = "inline_code_block";
+  routine->definition = "CREATE PROCEDURE inline_code_block() LANGUAGE plpgsql AS '" + quoted + "'";
+  CallRoutinePlan call;
+  NAMDB_SQL_ASSIGN(call.signature, signature_of(routine, binder.input.facts));
+  Plan plan;
+  plan.tag = "DO";
+  plan.body = std::move(call);
+  return plan;
+}
+
 }  // namespace namdb::sql

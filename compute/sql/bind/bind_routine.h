@@ -30,4 +30,7 @@ CallArguments match_arguments(const Json& call, const RoutineSignature& signatur
 Result<Plan> bind_routine_call(StatementBinder& binder, const Json& call,
                                const std::shared_ptr<const RoutineSignature>& signature);
 
+// DO: a call of a procedure of PL/pgSQL that only this statement has.
+Result<Plan> bind_do(StatementBinder& binder, const Json& body);
+
 }  // namespace namdb::sql

@@ -6,6 +6,7 @@
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
+#include "compute/sql/plan/window.h"
 #include "compute/sql/system/virtual_table.h"
 
 namespace namdb::sql {
@@ -25,16 +26,16 @@ Status expand_star(const Json& value, const Scope& scope, std::vector<ExprPtr>& 
     return located(place, *node(value).body,
                    Status(ErrorCode::syntax_error, "SELECT * with no tables specified is not valid"));
   }
-  if (parts.empty()) {
+  const Scope::Relation* const relation = parts.empty() ? nullptr : scope.find(parts[0]);
+  if (!parts.empty() && relation == nullptr)
+    return located(place, *node(value).body, missing_relation(scope, parts[0]));
+  // Of a view they may have another order than in its table.
+  if (relation == nullptr || scope.relations.size() == 1) {
     for (const Scope::Shown& shown : scope.shown) {
       columns.push_back({shown.name, shown.type});
       targets.push_back(shown_column(scope, shown));
     }
     return {};
-  }
-  const Scope::Relation* const relation = scope.find(parts[0]);
-  if (relation == nullptr) {
-    return located(place, *node(value).body, missing_relation(scope, parts[0]));
   }
   for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
     if (scope.columns[i].hidden) continue;
@@ -42,32 +43,6 @@ Status expand_star(const Json& value, const Scope& scope, std::vector<ExprPtr>& 
     targets.push_back(scope_column(scope, i));
   }
   return {};
-}
-
-// ORDER BY: an output column's name or position, or any expression.
-Result<ExprPtr> bind_order_value(ExpressionBinder& expressions, const Json& value, const SelectPlan& select,
-                                 const std::vector<ResultColumn>& columns) {
-  const Node e = node(value);
-  if (e.kind == "A_Const") return target_at(*e.body, "ORDER BY", select);
-  if (e.kind == "ColumnRef") {
-    const std::vector<std::string_view> parts = names(list(*e.body, "fields"));
-    if (parts.size() == 1) {
-      const Expr* found = nullptr;
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        if (columns[i].name != parts[0]) continue;
-        const Expr* target = select.targets[i].get();
-        const bool same_column = found != nullptr && found->kind == ExprKind::column &&
-                                 target->kind == ExprKind::column && found->index == target->index;
-        if (found != nullptr && !same_column) {
-          return Status(ErrorCode::ambiguous_column,
-                        "ORDER BY \"" + std::string(parts[0]) + "\" is ambiguous");
-        }
-        found = target;
-      }
-      if (found != nullptr) return clone(*found);
-    }
-  }
-  return expressions.bind(value);
 }
 
 Status bind_limit(ExpressionBinder& expressions, const Json& body, const char* member,
@@ -104,8 +79,10 @@ void find_row_order(SelectPlan& select, std::span<const storage::IndexRef> index
     return;
   }
   const bool ordered = !select.order.empty() && !select.grouped;
+  // The first rows of DISTINCT ON are found by sorting.
+  const bool uses_order = ordered && select.distinct_on == 0;
   if (find_index_path(select.source, indexes,
-                      ordered ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
+                      uses_order ? std::span<const OrderItem>(select.order) : std::span<const OrderItem>()))
     select.order.clear();
 }
 
@@ -140,13 +117,38 @@ Result<OrderItem> order_item(const Json& sort) {
   return order;
 }
 
+Result<ExprPtr> bind_order_value(ExpressionBinder& expressions, const Json& value, const std::string& clause,
+                                 const SelectPlan& select, const std::vector<ResultColumn>& columns) {
+  const Node e = node(value);
+  if (e.kind == "A_Const") return target_at(*e.body, clause, select);
+  if (e.kind == "ColumnRef") {
+    const std::vector<std::string_view> parts = names(list(*e.body, "fields"));
+    if (parts.size() == 1) {
+      const Expr* found = nullptr;
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (columns[i].name != parts[0]) continue;
+        const Expr* target = select.targets[i].get();
+        const bool same_column = found != nullptr && found->kind == ExprKind::column &&
+                                 target->kind == ExprKind::column && found->index == target->index;
+        if (found != nullptr && !same_column) {
+          return Status(ErrorCode::ambiguous_column,
+                        clause + " \"" + std::string(parts[0]) + "\" is ambiguous");
+        }
+        found = target;
+      }
+      if (found != nullptr) return clone(*found);
+    }
+  }
+  return expressions.bind(value);
+}
+
 Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
                   const std::vector<ResultColumn>& columns, ErrorPlace* place) {
   for (const Json& item : list(body, "sortClause")) {
     const Json& sort = *node(item).body;
     NAMDB_SQL_ASSIGN(OrderItem order, order_item(sort));
     const Json& wanted = *find(sort, "node");
-    Result<ExprPtr> bound = bind_order_value(expressions, wanted, select, columns);
+    Result<ExprPtr> bound = bind_order_value(expressions, wanted, "ORDER BY", select, columns);
     if (!bound.ok()) return located(place, *node(wanted).body, bound.status());
     order.value = std::move(bound).value();
     NAMDB_SQL_CHECK(expressions.decide_unknown(order.value));
@@ -198,8 +200,8 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
                                      UnknownColumns unknown) {
   NAMDB_SQL_CHECK(only(body, "SELECT",
                        {"targetList", "fromClause", "whereClause", "groupClause", "havingClause",
-                        "distinctClause", "sortClause", "limitOffset", "limitCount", "limitOption", "op",
-                        "all", "withClause", "lockingClause"}));
+                        "distinctClause", "windowClause", "sortClause", "limitOffset", "limitCount",
+                        "limitOption", "op", "all", "withClause", "lockingClause"}));
   BoundQuery query{std::make_unique<SelectPlan>(), {}};
   SelectPlan& select = *query.select;
   ErrorPlace* const place = binder.input.place;
@@ -207,25 +209,41 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   expressions.set_query(&binder, outer);
   NAMDB_SQL_CHECK(bind_from(binder, expressions, body, select));
   expressions.set_aggregates(&select.aggregates, "the select list");
+  std::vector<WindowCall> windows;
+  NAMDB_SQL_CHECK(check_window_names(list(body, "windowClause")));
+  expressions.set_windows(&windows, &list(body, "windowClause"));
   NAMDB_SQL_CHECK(
       bind_targets(expressions, list(body, "targetList"), place, unknown, select.targets, query.columns));
   NAMDB_SQL_CHECK(bind_order(expressions, body, select, query.columns, place));
+  expressions.set_windows(nullptr, nullptr);
   const bool groups = !select.aggregates.empty() || !list(body, "groupClause").empty();
   if (groups && expressions.has_set_calls())
     return unsupported("a function that gives several rows, in a grouped SELECT");
-  NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, query.columns));
+  if (!windows.empty() && expressions.has_set_calls())
+    return unsupported("a function that gives several rows, beside a window function");
+  if (!windows.empty() && !list(body, "lockingClause").empty())
+    return Status(ErrorCode::feature_not_supported, "FOR UPDATE is not allowed with window functions");
+  NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, windows, query.columns));
   NAMDB_SQL_CHECK(bind_limits(expressions, body, place, select));
   NAMDB_SQL_CHECK(bind_locking(binder, expressions, body, select));
   // PostgreSQL calls functions of the select list for the rows behind ORDER BY and OFFSET only.
   const bool cuts = select.offset != nullptr || (select.limit != nullptr && !select.order.empty());
   if (cuts && std::ranges::any_of(select.targets, [](const ExprPtr& target) { return is_volatile(*target); }))
     binder.calls_read_only = true;
+  if (windows.empty()) {
+    find_ways(binder, expressions.scope(), select);
+  } else {
+    use_windows(binder, expressions.scope(), std::move(windows), select);
+  }
+  return query;
+}
+
+void find_ways(const StatementBinder& binder, const Scope& scope, SelectPlan& select) {
   if (select.join != nullptr) {
-    assign_slots(select, column_names(expressions.scope()));
+    assign_slots(select, column_names(scope));
   } else {
     find_row_order(select, indexes_of(binder.input, select.source));
   }
-  return query;
 }
 
 Result<Plan> bind_select(StatementBinder& binder, const Json& body) {

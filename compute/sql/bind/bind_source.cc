@@ -1,6 +1,8 @@
 #include "compute/sql/bind/bind_statement.h"
 
 #include <nlohmann/json.hpp>
+
+#include "compute/api/long_value_tables.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/key_path.h"
@@ -25,6 +27,8 @@ Result<std::string> relation_name(const Json& range_var) {
   if (!text(range_var, "catalogname").empty()) return unsupported("a name with a database");
   if (text(range_var, "relpersistence") == "t") return unsupported("a temporary table");
   if (schema == "pg_catalog" || schema == "information_schema") return system_catalog(name);
+  if (storage::keeps_long_values(name))
+    return Status(ErrorCode::undefined_table, "relation \"" + std::string(name) + "\" does not exist");
   if (!schema.empty() && schema != "public") {
     return Status(ErrorCode::undefined_table,
                   "relation \"" + std::string(schema) + "." + std::string(name) + "\" does not exist",

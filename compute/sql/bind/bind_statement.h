@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +45,8 @@ struct StatementBinder {
   // The statement itself, whose WITH may write. Then the queries of that WITH are kept.
   const Json* whole = nullptr;
   std::vector<WithPlan::Query> kept = {};
-  const View* view = nullptr;  // whose query is bound; null: the statement's own
+  const View* view = nullptr;   // whose query is bound; null: the statement's own
+  bool expands_arrays = false;  // the statement was written anew: with_expanded_arrays()
 };
 
 struct BoundQuery {
@@ -74,9 +76,12 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
                                      UnknownColumns unknown);
 // The output column whose position a constant gives, for that clause.
 Result<ExprPtr> target_at(const Json& constant, const std::string& clause, const SelectPlan& select);
-// ORDER BY, LIMIT and OFFSET.
+// An item of ORDER BY or DISTINCT ON: an output column's name or position, or any expression.
+Result<ExprPtr> bind_order_value(ExpressionBinder& expressions, const Json& value, const std::string& clause,
+                                 const SelectPlan& select, const std::vector<ResultColumn>& columns);
 // The directions of an item of ORDER BY, without its value.
 Result<OrderItem> order_item(const Json& sort);
+// ORDER BY, LIMIT and OFFSET.
 Status bind_order(ExpressionBinder& expressions, const Json& body, SelectPlan& select,
                   const std::vector<ResultColumn>& columns, ErrorPlace* place);
 Status bind_limits(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select);
@@ -103,13 +108,28 @@ struct ViewQuery {
   bool is_plain = false;
 };
 Result<ViewQuery> bind_view_query(StatementBinder& binder, const View& view);
-// feature_not_supported if the name is a view's. `command`: "INSERT into".
-Status check_no_view(const StatementBinder& binder, const Json& range_var, std::string_view command);
+// The row of a sequence that is read as a table.
+Result<BoundQuery> bind_sequence_query(StatementBinder& binder, const std::string& name);
+// Makes the query of a SELECT with window functions, or its groups, those of a derived table, whose columns
+// its expressions read.
+void use_windows(const StatementBinder& binder, const Scope& scope, std::vector<WindowCall> windows,
+                 SelectPlan& select);
+// The names of WINDOW. windowing_error.
+Status check_window_names(const Json& clause);
+// Chooses the ways to the rows of the tables.
+void find_ways(const StatementBinder& binder, const Scope& scope, SelectPlan& select);
+// Whether a statement's text names _pg_expandarray(), and its tree without the calls of that.
+bool expands_arrays(std::string_view statement);
+Result<Json> with_expanded_arrays(const Json& body);
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body);
 Result<Plan> bind_drop(StatementBinder& binder, const Json& body);
 Result<Plan> bind_reindex(const Json& body);
 Result<Plan> bind_create_sequence(StatementBinder& binder, const Json& body);
 Result<Plan> bind_alter_sequence(StatementBinder& binder, const Json& body);
+// In the parentheses of GENERATED AS IDENTITY.
+Status bind_identity_options(const Json& options, ColumnSequence& sequence);
+Result<Plan> bind_lock(StatementBinder& binder, const Json& body);
+Result<Plan> bind_set_constraints(const Json& body);
 // The plan of DROP SEQUENCE.
 Plan drop_sequences(std::vector<std::string> names, bool if_exists);
 Result<Plan> bind_transaction(const Json& body);
@@ -140,10 +160,10 @@ Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace*
 Status bind_returning(StatementBinder& binder, ExpressionBinder& expressions, const Json& body,
                       const storage::Table& table, std::vector<ExprPtr>& targets,
                       std::vector<ResultColumn>& columns);
-// GROUP BY, HAVING and DISTINCT of a SELECT whose targets and order are bound. Afterwards these read the
-// values of groups, if it is grouped.
+// GROUP BY, HAVING and DISTINCT of a SELECT whose targets and order are bound. Afterwards these, and its
+// window functions, read the values of groups, if it is grouped.
 Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select,
-                   const std::vector<ResultColumn>& columns);
+                   std::span<WindowCall> windows, const std::vector<ResultColumn>& columns);
 // FOR UPDATE and its like, of a SELECT whose other clauses are bound.
 Status bind_locking(StatementBinder& binder, const ExpressionBinder& expressions, const Json& body,
                     SelectPlan& select);

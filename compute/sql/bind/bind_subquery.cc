@@ -16,6 +16,7 @@ void keep_rows_only(SelectPlan& select) {
   select.targets.push_back(make_constant({TypeId::boolean}, Datum::of_boolean(true)));
   select.order.clear();
   select.distinct = false;
+  select.distinct_on = 0;
 }
 
 }  // namespace
@@ -55,13 +56,18 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
   const bool is_test = kind == "ANY_SUBLINK" || kind == "ALL_SUBLINK";
   if (!is_test && kind != "EXISTS_SUBLINK" && kind != "EXPR_SUBLINK" && kind != "ARRAY_SUBLINK")
     return unsupported("this kind of subquery");
-  ExprPtr test;
+  std::vector<ExprPtr> tests;
   char op = '=';
   std::string_view op_name = "=";
   if (is_test) {
     const Json& tested = *find(body, "testexpr");
-    if (node(tested).kind == "RowExpr") return unsupported("a row compared with a subquery");
-    NAMDB_SQL_ASSIGN(test, bind(tested));
+    if (is_row(tested)) {
+      NAMDB_SQL_CHECK(bind_row(tested, list(*node(tested).body, "args").size(), tests));
+      if (tests.empty()) return unsupported("a row without columns compared with a subquery");
+    } else {
+      NAMDB_SQL_ASSIGN(ExprPtr test, bind(tested));
+      tests.push_back(std::move(test));
+    }
     const std::vector<std::string_view> name = names(list(body, "operName"));
     if (!name.empty()) op_name = name.back();
     const std::optional<char> compares = comparison_operator(op_name);
@@ -78,15 +84,19 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
   if (kind == "EXISTS_SUBLINK") {
     keep_rows_only(subquery->query);
   } else {
-    if (bound.columns.size() != 1) {
-      const std::string_view count = bound.columns.empty() ? "few" : "many";
+    const std::size_t wanted = is_test ? tests.size() : 1;
+    if (bound.columns.size() != wanted) {
+      const std::string_view count = bound.columns.size() < wanted ? "few" : "many";
       return Status(ErrorCode::syntax_error, is_test ? "subquery has too " + std::string(count) + " columns"
                                                      : "subquery must return only one column");
     }
     if (is_test) {
-      NAMDB_SQL_CHECK(unify(test, subquery->query.targets[0], op_name));
       expr->kind = kind == "ANY_SUBLINK" ? ExprKind::any_of_subquery : ExprKind::all_of_subquery;
-      expr->args.push_back(std::move(test));
+      expr->index = static_cast<std::uint32_t>(wanted - 1);
+      for (std::size_t i = 0; i < wanted; ++i) {
+        NAMDB_SQL_CHECK(unify(tests[i], subquery->query.targets[i], op_name));
+        expr->args.push_back(std::move(tests[i]));
+      }
     } else if (kind == "ARRAY_SUBLINK") {
       expr->kind = ExprKind::array_subquery;
       NAMDB_SQL_ASSIGN(expr->type, array_of(bound.columns[0].type.id));

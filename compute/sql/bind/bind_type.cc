@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -6,6 +7,7 @@
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/time_precision.h"
 
 namespace namdb::sql {
 namespace {
@@ -134,9 +136,11 @@ Result<Type> bind_plain_type(const Json& type_name_json) {
       case TypeId::timestamp:
       case TypeId::timestamptz:
       case TypeId::time:
-        if (!modifiers.empty() && (modifiers.size() > 1 || modifiers[0] != 6))
-          return unsupported(std::string(internal_type_name(*id)) + " precision other than 6");
-        return type;
+        if (modifiers.empty()) return type;
+        if (modifiers.size() > 1) return Status(ErrorCode::invalid_parameter_value, "invalid type modifier");
+        // PostgreSQL warns, and takes its maximum.
+        return Type{*id,
+                    static_cast<std::int32_t>(std::clamp<std::int64_t>(modifiers[0], 0, kMostTimeDigits))};
       case TypeId::interval:
         if (modifiers.empty()) return type;
         if (modifiers.size() > 1 && (modifiers[1] < 0 || modifiers[1] > kMaxInterval_digits)) {

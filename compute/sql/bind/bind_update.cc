@@ -1,6 +1,7 @@
 // UPDATE and DELETE, of one table or with the rows of others (FROM, USING).
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -8,24 +9,44 @@
 #include "compute/sql/bind/bind_foreign_key.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/bind_view_write.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/plan/conditions.h"
 #include "compute/sql/plan/index_path.h"
+#include "compute/sql/plan/key_path.h"
 
 namespace namdb::sql {
 namespace {
 
-// Binds the rows that the statement changes. `items`: FROM or USING.
+// The table's rows that the view shows and the condition selects.
+Result<Source> bind_view_rows(ExpressionBinder& expressions, ChangedView& view, const Json* where) {
+  expressions.set_scope(view.scope);
+  std::vector<ExprPtr> conditions;
+  if (view.source.filter != nullptr) conditions.push_back(std::move(view.source.filter));
+  ExprPtr own;
+  NAMDB_SQL_CHECK(bind_where(expressions, where, own));
+  if (own != nullptr) conditions.push_back(std::move(own));
+  Source source = std::move(view.source);
+  if (!conditions.empty()) source.filter = join_conjuncts(std::move(conditions));
+  find_key(source);
+  return source;
+}
+
+// Binds the rows that the statement changes. `items`: FROM or USING. `view`: null: it changes a table.
 Status bind_rows(StatementBinder& binder, ExpressionBinder& expressions, const Json& body, const Json& items,
-                 Source& source, ChangedJoin& joined) {
+                 ChangedView* view, Source& source, ChangedJoin& joined) {
   const Json& relation = *find(body, "relation");
   const Json* const where = find(body, "whereClause");
+  if (view != nullptr && !items.empty())
+    return unsupported("a change of a view with the rows of other tables");
   if (!items.empty()) {
     NAMDB_SQL_ASSIGN(joined, bind_changed_join(binder, expressions, relation, items, where));
     source.table = joined.table;
     source.name = joined.name;
     return {};
   }
-  NAMDB_SQL_ASSIGN(source, bind_source(binder, expressions, relation, where));
+  NAMDB_SQL_ASSIGN(source, view != nullptr ? bind_view_rows(expressions, *view, where)
+                                           : bind_source(binder, expressions, relation, where));
   find_index_path(source, indexes_of(binder.input, source), {});
   if (source.table == nullptr)
     return Status(ErrorCode::insufficient_privilege, "table " + source.name + " can only be read");
@@ -103,20 +124,23 @@ void add_readers(const std::vector<ExprPtr>& exprs, std::vector<Expr*>& readers)
 
 }  // namespace
 
-Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
+Result<Plan> bind_update(StatementBinder& binder, const Json& given) {
   NAMDB_SQL_CHECK(
-      only(body, "UPDATE",
+      only(given, "UPDATE",
            {"relation", "targetList", "whereClause", "fromClause", "returningList", "withClause"}));
   ErrorPlace* const place = binder.input.place;
-  if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
-  NAMDB_SQL_CHECK(check_no_view(binder, *find(body, "relation"), "UPDATE of"));
+  if (const Json* with = find(given, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
+  const bool is_read = names_columns(given, {"whereClause", "returningList", "targetList"});
+  const ViewChange change{"update", storage::kUpdatePrivilege, is_read, "targetList"};
+  NAMDB_SQL_ASSIGN(std::optional<ChangedView> view, bind_changed_view(binder, given, change));
+  const Json& body = view ? view->body : given;
   UpdatePlan update;
   ChangedJoin joined;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
   expressions.set_query(&binder, nullptr);
-  NAMDB_SQL_CHECK(bind_rows(binder, expressions, body, list(body, "fromClause"), update.source, joined));
-  require_changed(binder, update.source.table, storage::kUpdatePrivilege,
-                  names_columns(body, {"whereClause", "returningList", "targetList"}));
+  NAMDB_SQL_CHECK(bind_rows(binder, expressions, body, list(body, "fromClause"), view ? &*view : nullptr,
+                            update.source, joined));
+  if (!view) require_changed(binder, update.source.table, storage::kUpdatePrivilege, is_read);
   expressions.set_aggregates(nullptr, "UPDATE");
   for (const Json& item : list(body, "targetList")) {
     NAMDB_SQL_CHECK(
@@ -148,18 +172,21 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& body) {
   return plan;
 }
 
-Result<Plan> bind_delete(StatementBinder& binder, const Json& body) {
+Result<Plan> bind_delete(StatementBinder& binder, const Json& given) {
   NAMDB_SQL_CHECK(
-      only(body, "DELETE", {"relation", "whereClause", "usingClause", "returningList", "withClause"}));
-  if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
-  NAMDB_SQL_CHECK(check_no_view(binder, *find(body, "relation"), "DELETE from"));
+      only(given, "DELETE", {"relation", "whereClause", "usingClause", "returningList", "withClause"}));
+  if (const Json* with = find(given, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
+  const bool is_read = names_columns(given, {"whereClause", "returningList"});
+  const ViewChange change{"delete from", storage::kDeletePrivilege, is_read, nullptr};
+  NAMDB_SQL_ASSIGN(std::optional<ChangedView> view, bind_changed_view(binder, given, change));
+  const Json& body = view ? view->body : given;
   DeletePlan deletion;
   ChangedJoin joined;
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_query(&binder, nullptr);
-  NAMDB_SQL_CHECK(bind_rows(binder, expressions, body, list(body, "usingClause"), deletion.source, joined));
-  require_changed(binder, deletion.source.table, storage::kDeletePrivilege,
-                  names_columns(body, {"whereClause", "returningList"}));
+  NAMDB_SQL_CHECK(bind_rows(binder, expressions, body, list(body, "usingClause"), view ? &*view : nullptr,
+                            deletion.source, joined));
+  if (!view) require_changed(binder, deletion.source.table, storage::kDeletePrivilege, is_read);
   NAMDB_SQL_ASSIGN(deletion.foreign_keys,
                    foreign_keys_of_write(binder, deletion.source.table, WriteKind::deletes, nullptr));
   Plan plan;

@@ -8,6 +8,7 @@
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
+#include "compute/sql/bind/bind_view_write.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
 #include "compute/sql/value/row_id.h"
@@ -49,7 +50,7 @@ Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, c
 // Of a column that a statement gives a value.
 Status check_given(const layout::Column& column, bool overriding) {
   const std::optional<SequenceDefault> filled = sequence_default_of(column);
-  if (!filled || !filled->always || overriding) return {};
+  if (!filled || !filled->is_always() || overriding) return {};
   return Status(ErrorCode::generated_always,
                 "cannot insert a non-DEFAULT value into column \"" + column.name + "\"",
                 "Use OVERRIDING SYSTEM VALUE to override.");
@@ -137,20 +138,24 @@ Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expression
 
 }  // namespace
 
-Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
+Result<Plan> bind_insert(StatementBinder& binder, const Json& given) {
   NAMDB_SQL_CHECK(only(
-      body, "INSERT",
+      given, "INSERT",
       {"relation", "cols", "selectStmt", "override", "onConflictClause", "returningList", "withClause"}));
-  const std::string_view override_kind = text(body, "override");
+  const std::string_view override_kind = text(given, "override");
   const bool overriding = override_kind == "OVERRIDING_SYSTEM_VALUE";
   if (!overriding && override_kind != "OVERRIDING_NOT_SET") return unsupported("OVERRIDING USER VALUE");
   ErrorPlace* const place = binder.input.place;
-  if (const Json* with = find(body, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
-  NAMDB_SQL_CHECK(check_no_view(binder, *find(body, "relation"), "INSERT into"));
+  if (const Json* with = find(given, "withClause")) NAMDB_SQL_CHECK(bind_with(binder, *with, nullptr));
+  const bool is_read = names_columns(given, {"returningList"});
+  const ViewChange change{"insert into", storage::kInsertPrivilege, is_read, "cols"};
+  NAMDB_SQL_ASSIGN(const std::optional<ChangedView> view, bind_changed_view(binder, given, change));
+  const Json& body = view ? view->body : given;
+  if (view && find(body, "onConflictClause") != nullptr) return unsupported("ON CONFLICT of a view");
   InsertPlan insert;
   NAMDB_SQL_ASSIGN(insert.table, bind_changed_table(binder, *find(body, "relation")));
-  require(binder, insert.table, storage::kInsertPrivilege);
-  if (names_columns(body, {"returningList"})) require(binder, insert.table, storage::kSelectPrivilege);
+  if (!view) require(binder, insert.table, storage::kInsertPrivilege);
+  if (!view && is_read) require(binder, insert.table, storage::kSelectPrivilege);
   std::string name = insert.table->name;
   if (const Json* alias = find(*find(body, "relation"), "alias")) {
     NAMDB_SQL_CHECK(only(*alias, "an alias", {"aliasname"}));
@@ -161,7 +166,7 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   ExpressionBinder expressions(binder.parameters, binder.input.facts, place);
   expressions.set_query(&binder, nullptr);
   expressions.set_aggregates(nullptr, "VALUES");
-  const Json& cols = list(body, "cols");
+  const Json& cols = list(given, "cols");
   const Json* source = find(body, "selectStmt");
   if (source == nullptr) {
     // INSERT ... DEFAULT VALUES
@@ -202,7 +207,7 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& body) {
   Source written;
   written.table = insert.table;
   written.name = name;
-  expressions.set_scope(scope_of(written));
+  expressions.set_scope(view ? view->scope : scope_of(written));
   NAMDB_SQL_CHECK(bind_returning(binder, expressions, body, *insert.table, insert.returning, plan.columns));
   plan.body = std::move(insert);
   return plan;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/bind/bind_check.h"
 #include "compute/sql/bind/bind_column.h"
 #include "compute/sql/bind/bind_foreign_key.h"
@@ -286,7 +288,8 @@ Status TableDraft::set_type(const Json& body, std::string_view name) {
   NAMDB_SQL_CHECK(std::move(status));
   if (column->default_text) {
     changed.default_text = column->default_text;
-    const bool is_kept = sequence_default_of(*column) || changed.type == column->type;
+    const bool is_kept =
+        sequence_default_of(*column) || !has_default(*column) || changed.type == column->type;
     const Result<ExprPtr> fits = default_of(expressions, changed);
     if (!fits.ok() || (!is_kept && *fits == nullptr)) {
       return Status(ErrorCode::datatype_mismatch, "default for column \"" + changed.name +
@@ -310,7 +313,7 @@ Status TableDraft::set_not_null(std::string_view name) {
 Status TableDraft::drop_not_null(std::string_view name) {
   NAMDB_SQL_ASSIGN(layout::Column* const column, this->column(name));
   const auto filled = sequence_default_of(*column);
-  if (filled && filled->always) {
+  if (filled && filled->is_identity()) {
     return Status(ErrorCode::syntax_error, "column \"" + std::string(name) + "\" of relation \"" +
                                                table_->name + "\" is an identity column");
   }
@@ -378,7 +381,38 @@ void TableDraft::rename_column(std::string_view name, std::string_view other) {
   rename_in(partition_, name, other);
 }
 
+bool TableDraft::is_indexed_now(std::string_view name) const {
+  const std::optional<std::uint32_t> position = table_->schema.find(name);
+  if (!position) return false;
+  if (table_->schema.is_key_column(*position)) return true;
+  for (const storage::IndexRef& index : table_->indexes) {
+    if (!index->replaced() &&
+        std::ranges::count(index->shape.columns(), *position, &layout::IndexColumn::column))
+      return true;
+  }
+  return std::ranges::any_of(table_->foreign_keys,
+                             [&](const auto& key) { return names_column(key.columns, name); });
+}
+
+void TableDraft::give_room() {
+  for (layout::Column& column : definition_.columns) {
+    const bool in_key = keys_have(definition_, column.name);
+    const bool in_index = std::ranges::any_of(
+        others_, [&](const OtherIndex& index) { return names_column(index.columns, column.name); });
+    if (column.is_string() && column.length_bytes == 0) {
+      // One that gets its type anew may be about to get an index.
+      const bool is_retyped = names_column(retyped_columns_, column.name);
+      column.length_bytes = default_room_bytes(column, in_key || in_index || is_retyped);
+    } else if (in_key && !in_index && column.length_bytes == kRoom_bytes && layout::can_be_long(column) &&
+               !is_indexed_now(column.name)) {
+      column.length_bytes = default_room_bytes(column, true);
+      replaces_rows_ = true;
+    }
+  }
+}
+
 Result<AlterTablePlan> TableDraft::finish() && {
+  give_room();
   AlterTablePlan plan;
   plan.table = table_;
   plan.replaces_rows = replaces_rows_;
@@ -419,6 +453,8 @@ Result<AlterTablePlan> TableDraft::finish() && {
                    constraint_columns(definition_, partition_, "partition key"));
   NAMDB_SQL_ASSIGN(plan.definition.schema,
                    layout::Schema::create(definition_.columns, key, std::move(partition)));
+  NAMDB_SQL_ASSIGN(plan.sequences, constraint_columns(definition_, definition_.sequences, "the sequences"));
+  plan.sequence_options = definition_.sequence_options;
   NAMDB_SQL_CHECK(plan.replaces_rows ? finish_rows(plan) : finish_names(plan));
   return plan;
 }
@@ -426,7 +462,6 @@ Result<AlterTablePlan> TableDraft::finish() && {
 Status TableDraft::finish_rows(AlterTablePlan& plan) {
   for (const layout::Column& column : definition_.columns)
     plan.values.push_back(std::move(values_[column.name]));
-  NAMDB_SQL_ASSIGN(plan.sequences, constraint_columns(definition_, definition_.sequences, "the sequences"));
   storage::Table checked;
   checked.name = table_->name;
   checked.schema = plan.definition.schema;

@@ -74,6 +74,10 @@ class TableDraft {
   Status check_no_foreign_key(std::string_view column) const;
   std::vector<std::vector<std::string>> unique_indexes() const;
   std::string shown_key_name() const;
+  // Whether a key or an index of the table as it is has the column.
+  bool is_indexed_now(std::string_view name) const;
+  // To columns without a declared length, and to those that come into a key.
+  void give_room();
   Status finish_rows(AlterTablePlan& plan);
   Status finish_names(AlterTablePlan& plan);
 

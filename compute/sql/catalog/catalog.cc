@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/checksum.h"
+#include "compute/api/long_value_tables.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -43,8 +44,9 @@ bool is_server_table(const storage::Table& table) {
 }  // namespace
 
 Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> views,
-                 std::vector<CatalogRoutine> routines)
-    : routines_(std::move(routines)) {
+                 std::vector<CatalogRoutine> routines, std::vector<CatalogSequence> sequences,
+                 std::string database, bool hides_public)
+    : routines_(std::move(routines)), database_(std::move(database)), hides_public_(hides_public) {
   for (const SystemRelation& system : system_relations()) {
     CatalogRelation relation;
     relation.oid = system.oid;
@@ -54,8 +56,12 @@ Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> vie
     relation.system = &system;
     add(std::move(relation));
   }
-  for (const storage::TableRef& table : tables) add_table(table);
-  for (const storage::TableRef& table : tables) add_foreign_keys(table, tables);
+  for (const storage::TableRef& table : tables) {
+    if (!storage::keeps_long_values(table->name)) add_table(table);
+  }
+  std::vector<storage::TableRef> by_id = tables;
+  std::ranges::sort(by_id, {}, [](const storage::TableRef& table) { return table->id; });
+  for (const storage::TableRef& table : tables) add_foreign_keys(table, by_id);
   for (const ViewRef& view : views) {
     CatalogRelation relation;
     relation.kind = 'v';
@@ -64,8 +70,28 @@ Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> vie
     relation.view = view;
     add(std::move(relation));
   }
+  add_sequences(std::move(sequences));
 }
 
+// The table of sequences says how those of columns are, and has others.
+void Catalog::add_sequences(std::vector<CatalogSequence> sequences) {
+  for (CatalogSequence& sequence : sequences) {
+    const Oid oid = sequence_oid(sequence.name);
+    const auto shared = std::make_shared<const CatalogSequence>(std::move(sequence));
+    if (const auto known = by_oid_.find(oid); known != by_oid_.end()) {
+      if (relations_[known->second].kind == 'S') relations_[known->second].sequence = shared;
+      continue;
+    }
+    CatalogRelation relation;
+    relation.kind = 'S';
+    relation.oid = oid;
+    relation.name = shared->name;
+    relation.sequence = shared;
+    add(std::move(relation));
+  }
+}
+
+// `tables`: by their ids.
 void Catalog::add_foreign_keys(const storage::TableRef& table, const std::vector<storage::TableRef>& tables) {
   for (const storage::ForeignKey& key : table->foreign_keys) {
     CatalogRelation constraint;
@@ -75,9 +101,10 @@ void Catalog::add_foreign_keys(const storage::TableRef& table, const std::vector
     constraint.table = table;
     constraint.foreign_key = &key;
     constraint.referenced = key.references == 0 ? table : nullptr;
-    for (const storage::TableRef& other : tables) {
-      if (other->id == key.references) constraint.referenced = other;
-    }
+    const auto other = std::ranges::lower_bound(tables, key.references, {},
+                                                [](const storage::TableRef& each) { return each->id; });
+    if (key.references != 0 && other != tables.end() && (*other)->id == key.references)
+      constraint.referenced = *other;
     if (constraint.referenced != nullptr) add(std::move(constraint));
   }
 }
@@ -112,10 +139,14 @@ std::vector<std::uint32_t> Catalog::foreign_key_columns(const CatalogRelation& f
   return columns;
 }
 
-bool Catalog::is_in_foreign_key(const storage::Table& table) const {
-  return std::ranges::any_of(relations_, [&table](const CatalogRelation& one) {
-    return one.is_foreign_key() && (one.table->id == table.id || one.referenced->id == table.id);
-  });
+std::set<std::uint32_t> Catalog::tables_in_foreign_keys() const {
+  std::set<std::uint32_t> tables;
+  for (const CatalogRelation& one : relations_) {
+    if (!one.is_foreign_key()) continue;
+    tables.insert(one.table->id);
+    tables.insert(one.referenced->id);
+  }
+  return tables;
 }
 
 void Catalog::add(CatalogRelation relation) {
@@ -159,13 +190,20 @@ void Catalog::add_table(const storage::TableRef& table) {
   }
   const std::vector<layout::Column>& columns = table->schema.columns();
   for (std::uint32_t i = 0; i < columns.size(); ++i) {
-    const auto sequence = sequence_default_of(columns[i]);
+    const auto sequence = owned_sequence_of(columns[i]);
     if (!sequence) continue;
     CatalogRelation filler = relation;
     filler.kind = 'S';
     filler.oid = sequence_oid(sequence->name);
     filler.name = sequence->name;
     filler.column = i;
+    // Until the table of sequences is read.
+    CatalogSequence made;
+    made.name = sequence->name;
+    made.definition.most = greatest_number(columns[i].type);
+    made.definition.value_bytes = static_cast<std::uint32_t>(type_size(column_type(columns[i]).id));
+    made.definition.block_numbers = 32;
+    filler.sequence = std::make_shared<const CatalogSequence>(std::move(made));
     add(std::move(filler));
   }
 }

@@ -165,18 +165,22 @@ std::string_view CopyReader::unescaped(std::string_view field) {
 
 Status CopyReader::split_text(std::string_view line, Fields& fields) {
   scratch_.reserve(line.size());  // so that fields that borrow from it stay where they are
+  // As a rule a line has no such characters, and its fields are found at once.
+  const bool plain = line.find('\\') == kNoEnd && line.find('\r') == kNoEnd;
   std::size_t begin = 0;
   std::size_t count = 0;
   while (true) {
     std::size_t end = begin;
-    while (end < line.size() && line[end] != options_.delimiter) {
+    if (plain) end = std::min(line.find(options_.delimiter, begin), line.size());
+    while (!plain && end < line.size() && line[end] != options_.delimiter) {
       if (line[end] == '\r') return bad_format("literal carriage return found in data");
       end += line[end] == '\\' && end + 1 < line.size() ? 2 : 1;
     }
     const std::string_view field = line.substr(begin, end - begin);
     ++count;
     if (count <= columns_.size()) {
-      fields.push_back(field == options_.null_text ? std::nullopt : std::optional(unescaped(field)));
+      const bool null = field == options_.null_text;
+      fields.push_back(null ? std::nullopt : std::optional(plain ? field : unescaped(field)));
     }
     if (end >= line.size()) break;
     begin = end + 1;

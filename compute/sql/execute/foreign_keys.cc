@@ -168,6 +168,11 @@ reactor::Task<Status> ForeignKeyChecks::check_parents(std::size_t position) {
     if (!status.ok()) co_return status;
     for (std::size_t i = 0; i < parents.size(); ++i) {
       if (parents[i]) continue;
+      if (defers(reference)) {
+        status = defer(reference, DeferredForeignKeys::Kind::children, (*values)[first + i]);
+        if (!status.ok()) co_return status;
+        continue;
+      }
       status = missing_parent(reference, (*values)[first + i]);
       co_return co_await txn::confirm_error(run_.transaction, std::move(status));
     }
@@ -191,6 +196,50 @@ reactor::Task<Status> ForeignKeyChecks::check_orphans(Run* run, const ForeignKey
   if (!status.ok() || children.empty()) co_return status;
   status = checks.missing_parent(*reference, values);
   co_return co_await txn::confirm_error(run->transaction, std::move(status));
+}
+
+bool ForeignKeyChecks::defers(const Reference& reference) const {
+  return run_.deferred != nullptr && run_.deferred->defers(reference.key);
+}
+
+Status ForeignKeyChecks::defer(const Reference& reference, DeferredForeignKeys::Kind kind,
+                               std::span<const Datum> values) {
+  return run_.deferred->note(run_, *graph_, reference, kind, values);
+}
+
+reactor::Task<Status> ForeignKeyChecks::check_deferred(Run* run, const ForeignKeyGraph* graph,
+                                                       const Reference* reference,
+                                                       const DeferredForeignKeys::Pending* pending) {
+  ForeignKeyChecks checks(*run, graph);
+  const bool of_parents = pending->kind == DeferredForeignKeys::Kind::parents;
+  const bool hold = !of_parents && (!run->engine.serializable() || reference->key.unsettled);
+  const storage::Table& table = *graph->tables[of_parents ? reference->parent : reference->child].table;
+  const std::vector<std::uint32_t>& columns = of_parents ? reference->referenced : reference->columns;
+  std::vector<std::optional<txn::RowId>> parents;
+  for (std::size_t first = 0; first < pending->values->size(); first += kForeignKeysAtOnce) {
+    Status status = run->interrupt.check();
+    if (status.ok())
+      status = co_await find_parents(run, graph, reference, pending->values.get(), first, hold, &parents);
+    ForeignKeyValues missing(checks.memory_);
+    for (std::size_t i = 0; i < parents.size() && status.ok(); ++i) {
+      if (parents[i]) continue;
+      const std::span<const Datum> values = (*pending->values)[first + i];
+      layout::Row row(table.schema);
+      layout::RowWriter writer = row.writer();
+      for (std::size_t column = 0; column < columns.size() && status.ok(); ++column)
+        status = store_value(writer, columns[column], values[column]);
+      if (status.ok()) status = missing.add(*run, row.view(), columns, nullptr);
+    }
+    std::vector<FoundChild> children;
+    if (status.ok() && missing.size() != 0)
+      status = co_await find_children(run, graph, reference, &missing, true, &children);
+    if (!status.ok()) co_return status;
+    if (children.empty()) continue;
+    const std::span<const Datum> values = missing[children.front().value];
+    status = of_parents ? checks.has_child(*reference, values) : checks.missing_parent(*reference, values);
+    co_return co_await txn::confirm_error(run->transaction, std::move(status));
+  }
+  co_return Status();
 }
 
 reactor::Task<Status> ForeignKeyChecks::drop_existing(Event* event) {
@@ -232,6 +281,7 @@ reactor::Task<Status> ForeignKeyChecks::take_event(Event* event) {
     run_.work.charge(Work::kWrittenRow_units);
     if (status.ok() && event->change == Change::removed && action == ForeignKeyAction::cascade) {
       status = note_removal(reference.child, run_.transaction->row(child.row));
+      if (status.ok()) run_.long_values.note_gone(run_.transaction->row(child.row));
       if (status.ok()) run_.transaction->erase(child.row);
     } else if (status.ok()) {
       status = co_await change_child(event, child);
@@ -248,6 +298,11 @@ reactor::Task<Status> ForeignKeyChecks::check_unreferenced(Event* event, bool ma
   const Reference& reference = graph_->references[event->reference];
   Status status;
   if (may_exist) status = co_await drop_existing(event);
+  if (may_exist && defers(reference)) {
+    for (std::size_t i = 0; i < event->values->size() && status.ok(); ++i)
+      status = defer(reference, DeferredForeignKeys::Kind::parents, (*event->values)[i]);
+    co_return status;
+  }
   std::vector<FoundChild> children;
   if (status.ok() && event->values->size() != 0)
     status = co_await find_children(&run_, graph_, &reference, event->values.get(), true, &children);
@@ -283,7 +338,7 @@ reactor::Task<Status> ForeignKeyChecks::change_child(const Event* event, FoundCh
   const auto make = [&] { return set_columns(*event, child, after.writer()); };
   Status status = make();
   if (run_.work.paused()) status = co_await run_.resume(make);
-  if (status.ok()) status = check_not_null(after.view(), *table.table, run_.error);
+  if (status.ok()) status = check_not_null(after.view(), *table.table, run_.error, &run_.long_values);
   if (status.ok() && !std::ranges::equal(before.key(), after.key())) {
     status = Status(ErrorCode::feature_not_supported,
                     "an action of a foreign key that changes the primary key of table \"" +

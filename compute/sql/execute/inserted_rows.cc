@@ -61,6 +61,7 @@ reactor::Task<Status> InsertedRows::read_values(Run& run) {
     const auto evaluate_row = [&] { return make_row(run, plan_, values, {}, row); };
     status = evaluate_row();
     if (run.work.paused()) status = co_await run.resume(evaluate_row);
+    run.long_values.hold(row.view());
     run.next_row();
     if (status.ok() && run.work.due()) status = co_await run.take_turn();
     if (!status.ok()) co_return status;

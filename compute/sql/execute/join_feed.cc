@@ -41,8 +41,10 @@ reactor::Task<Status> JoinFeed::give(Run& run, std::size_t level_number, std::ve
       if (!out->empty()) co_return Status();
       level.arena.reset();
       Status status = co_await give(run, level_number - 1, &level.input);
-      if (!status.ok() || level.input.empty()) co_return status;
       level.position = 0;
+      if (status.ok() && level.input.empty() && level.joined.kind == JoinKind::full)
+        status = co_await give_unmatched(run, &level, out);
+      if (!status.ok() || level.input.empty()) co_return status;
       status = co_await find_rows(run, &level);
       if (!status.ok()) co_return status;
     }
@@ -91,13 +93,35 @@ reactor::Task<Status> JoinFeed::find_rows(Run& run, Level* level) {
     case JoinMethod::by_index:
       co_return co_await find_by_index(run, level);
     case JoinMethod::by_function:
+    case JoinMethod::by_query:
       co_return Status();
     default:
       break;
   }
+  co_return co_await read_table(run, level);
+}
+
+reactor::Task<Status> JoinFeed::read_table(Run& run, Level* level) {
   if (level->table_is_read) co_return Status();
   level->table_is_read = true;
-  co_return co_await level->table.read(run);
+  Status status = co_await level->table.read(run);
+  if (level->joined.kind == JoinKind::full) level->row_matched.resize(level->table.size());
+  co_return status;
+}
+
+reactor::Task<Status> JoinFeed::give_unmatched(Run& run, Level* level, std::vector<Row>* out) {
+  Status status = co_await read_table(run, level);
+  while (status.ok() && out->size() < kJoinedAtOnce && level->next_unmatched < level->table.size()) {
+    const std::uint32_t position = level->next_unmatched++;
+    if (level->row_matched[position]) continue;
+    const std::span<Datum> row = level->arena.make(plan_.slots.size());
+    const std::span<const Datum> values = level->table.values(position);
+    const std::vector<JoinedSource::Read>& reads = level->joined.reads;
+    for (std::size_t i = 0; i < reads.size(); ++i) row[reads[i].slot] = values[i];
+    bool added = false;
+    status = co_await add_if(run, level->joined.filter.get(), row, out, &added);
+  }
+  co_return status;
 }
 
 Status JoinFeed::count_looked_up(std::size_t rows) {
@@ -209,6 +233,12 @@ bool JoinFeed::next_match(Run& run, Level& level, std::span<Datum> row) {
       row[read.slot] = level.arena.keep(level.function_row[read.column]);
     return true;
   }
+  if (level.lateral != nullptr) {
+    const std::span<const Datum> values = level.lateral->next();
+    if (values.empty()) return false;
+    for (const JoinedSource::Read& read : reads) row[read.slot] = level.arena.keep(values[read.column]);
+    return true;
+  }
   const std::vector<txn::RowId>& found = level.found[level.position];
   if (level.next_found == found.size()) return false;
   const layout::RowView view = run.transaction->row(found[level.next_found++]);
@@ -223,14 +253,17 @@ reactor::Task<Status> JoinFeed::join_next(Run& run, Level* level, std::vector<Ro
     Status status = begin();
     if (run.work.paused()) status = co_await run.resume(begin);
     run.next_row();
+    if (status.ok() && level->lateral != nullptr) status = co_await level->lateral->read(&run, outer);
     if (!status.ok()) co_return status;
   }
   std::span<Datum> row = level->arena.copy(outer);
   while (out->size() < kJoinedAtOnce) {
+    const std::uint32_t position = level->next_row;
     if (!next_match(run, *level, row)) break;
     bool added = false;
     Status status = co_await add_if(run, level->joined.match.get(), row, out, &added);
     if (added) level->matched = true;
+    if (added && level->joined.kind == JoinKind::full) level->row_matched[position] = true;
     if (added && level->joined.filter != nullptr) {
       out->pop_back();
       status = co_await add_if(run, level->joined.filter.get(), row, out, &added);
@@ -240,7 +273,7 @@ reactor::Task<Status> JoinFeed::join_next(Run& run, Level* level, std::vector<Ro
     if (added) row = level->arena.copy(outer);
   }
   if (out->size() == kJoinedAtOnce) co_return Status();
-  if (level->joined.kind == JoinKind::left && !level->matched) {
+  if (level->joined.kind != JoinKind::inner && !level->matched) {
     for (const JoinedSource::Read& read : level->joined.reads) row[read.slot] = Datum();
     bool added = false;
     Status status = co_await add_if(run, level->joined.filter.get(), row, out, &added);

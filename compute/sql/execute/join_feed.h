@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compute/sql/execute/join_table.h"
+#include "compute/sql/execute/lateral_rows.h"
 #include "compute/sql/execute/row_feed.h"
 #include "compute/sql/execute/row_filter.h"
 #include "compute/sql/execute/set_function.h"
@@ -35,6 +36,7 @@ class JoinFeed final : public RowFeed {
   struct Level {
     Level(const JoinedSource& joined_source, std::size_t slots)
         : joined(joined_source), feed(joined_source), filter(joined_source), table(joined_source, slots) {
+      if (joined.method == JoinMethod::by_query) lateral = std::make_unique<LateralRows>(joined.source);
       if (joined.method != JoinMethod::by_function) return;
       function = std::make_unique<SetFunctionRows>(*joined.source.function);
       function_row.resize(joined.source.function->columns.size());
@@ -47,7 +49,8 @@ class JoinFeed final : public RowFeed {
     bool table_is_read = false;
     std::unique_ptr<SetFunctionRows> function;  // by_function: the rows for the input's next row
     std::vector<Datum> function_row;
-    std::vector<Row> input;  // of the tables before, and which of them is next
+    std::unique_ptr<LateralRows> lateral;  // by_query: likewise
+    std::vector<Row> input;                // of the tables before, and which of them is next
     std::size_t position = 0;
     std::vector<std::vector<txn::RowId>> found;  // by_key, by_index: for each row of the input
     // Of the input's next row: whether its matches have begun, and the next one of them.
@@ -55,6 +58,10 @@ class JoinFeed final : public RowFeed {
     bool matched = false;
     std::size_t next_found = 0;
     std::uint32_t next_row = JoinTableRows::kNone;
+    // JoinKind::full: of the table's rows those that have matched, and the next one to be given without a
+    // match, when the input has ended.
+    std::vector<bool> row_matched;
+    std::uint32_t next_unmatched = 0;
     Arena arena;  // of the rows that it gave last
   };
 
@@ -63,11 +70,14 @@ class JoinFeed final : public RowFeed {
   reactor::Task<Status> give_first(Run& run, std::vector<Row>* out);
   // Reads what its rows are found by: for the input, or once for all.
   reactor::Task<Status> find_rows(Run& run, Level* level);
+  reactor::Task<Status> read_table(Run& run, Level* level);
   reactor::Task<Status> find_by_key(Run& run, Level* level);
   reactor::Task<Status> find_by_index(Run& run, Level* level);
   // Joins the input's next row with its next matches, until `out` is full.
   reactor::Task<Status> join_next(Run& run, Level* level, std::vector<Row>* out);
   Status begin_matches(Run& run, Level& level) const;
+  // FULL JOIN, behind the input: rows of the table that matched nothing.
+  reactor::Task<Status> give_unmatched(Run& run, Level* level, std::vector<Row>* out);
   // Puts the next row that may match into the row's slots. False: there is none.
   static bool next_match(Run& run, Level& level, std::span<Datum> row);
   // Adds the row if it meets the condition, which may be null.

@@ -77,7 +77,7 @@ Status JoinTableRows::keep(Run& run, std::span<const Datum> slots) {
   std::string key;
   bool null = false;
   if (Status status = join_key(joined_.hash_keys, context, key, null); !status.ok()) return status;
-  if (null) return {};
+  if (null && joined_.kind != JoinKind::full) return {};
   std::vector<Datum> values;
   std::size_t bytes = key.size() + joined_.reads.size() * sizeof(Datum) + 4 * sizeof(std::uint64_t);
   for (const JoinedSource::Read& read : joined_.reads) {
@@ -89,7 +89,9 @@ Status JoinTableRows::keep(Run& run, std::span<const Datum> slots) {
   const auto row = static_cast<std::uint32_t>(rows_.size());
   rows_.push_back(arena_.keep(std::span<const Datum>(values)).data());
   const auto before = last_.find(key);
-  if (before == last_.end()) {
+  if (null) {
+    next_.push_back(row);
+  } else if (before == last_.end()) {
     next_.push_back(row);
     last_.emplace(arena_.copy(key), row);
   } else {

@@ -30,6 +30,8 @@ class JoinTableRows {
   // as they were read. kNone: no more.
   std::uint32_t first(std::string_view key) const;
   std::uint32_t next(std::uint32_t row) const;
+  // All of them: those that match nothing because a key is NULL, too, with JoinKind::full.
+  std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.size()); }
   // One value for each of the plan's reads.
   std::span<const Datum> values(std::uint32_t row) const { return {rows_[row], joined_.reads.size()}; }
 

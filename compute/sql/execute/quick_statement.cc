@@ -2,8 +2,10 @@
 
 #include <memory>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/execute/select_cursor.h"
 #include "compute/sql/execute/source_keys.h"
+#include "compute/sql/execute/unique_checks.h"
 #include "compute/sql/execute/write_row.h"
 #include "compute/sql/plan/key_path.h"
 #include "compute/sql/plan/plain_select.h"
@@ -14,8 +16,16 @@ namespace {
 
 // After a pause: the usual way begins anew.
 bool give_up(Run& run) {
+  if (!run.long_values.wanted().empty()) run.long_values.take_wanted();
   run.next_row();
   run.work.begin_turn();
+  return false;
+}
+
+bool has_long(const layout::RowView& row) {
+  for (std::uint32_t column = 0; column < row.schema().columns().size(); ++column) {
+    if (layout::is_long(row, column)) return true;
+  }
   return false;
 }
 
@@ -44,7 +54,7 @@ QuickStatement::QuickStatement(const Plan& plan) : plan_(plan) {
   } else if (const auto* update = plan.as<UpdatePlan>()) {
     source_ = &update->source;
     if (has_one_key(*source_) && update->joined == nullptr && update->returning.empty() &&
-        update->foreign_keys == nullptr)
+        update->foreign_keys == nullptr && !assigns_key(*source_->table, update->assignments))
       kind_ = Kind::update;
   } else if (const auto* insert = plan.as<InsertPlan>()) {
     const bool one_row = insert->query == nullptr && insert->rows.size() == 1;
@@ -72,7 +82,9 @@ bool QuickStatement::begin(Run& run, Status& status, std::string_view row_id) {
   }
   const auto& insert = *plan_.as<InsertPlan>();
   layout::Row row(insert.table->schema);
+  run.leaves_no_work = true;
   status = make_row(run, insert, insert.rows.front(), {}, row);
+  run.leaves_no_work = false;
   if (run.work.paused()) return give_up(run);
   if (status.ok() && !row_id.empty())
     status = row.writer().set_text(row_id_column(row.view().schema()), row_id);
@@ -104,13 +116,17 @@ bool QuickStatement::end(Run& run, std::vector<Datum>& values, Status& status) {
   }
   if (kind_ == Kind::select) return select(run, values, status);
   if (kind_ == Kind::erase) {
+    if (has_long(run.transaction->row(row_))) return give_up(run);
     run.transaction->erase(row_);
   } else {
     const auto& update = *plan_.as<UpdatePlan>();
     const layout::RowView row = run.transaction->row(row_);
     EvalContext context = run.context();
     context.row = &row;
-    status = assign_row(run, *source_->table, update.assignments, update.checks, context, row_);
+    if (assigns_long(row, update.assignments)) return give_up(run);
+    run.leaves_no_work = true;
+    status = assign_row(run, *source_->table, update.assignments, update.checks, context, row_, nullptr);
+    run.leaves_no_work = false;
     if (run.work.paused()) return give_up(run);
     if (!status.ok()) return true;
   }
@@ -137,7 +153,7 @@ bool QuickStatement::select(Run& run, std::vector<Datum>& values, Status& status
 
 reactor::Task<Status> run_quickly(Run& run, const Plan& plan, RunUsually usual) {
   // EXPLAIN counts the costs of the usual parts.
-  if (run.state.costs != nullptr) co_return co_await usual(run, plan);
+  if (run.state.costs != nullptr || UniqueChecks::wanted(run, plan)) co_return co_await usual(run, plan);
   QuickStatement statement(plan);
   Status status;
   if (!statement.begin(run, status)) co_return co_await usual(run, plan);

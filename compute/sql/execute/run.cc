@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "common/layout/long_value.h"
+#include "compute/sql/execute/schema_names.h"
 #include "compute/sql/expression/function.h"
 #include "compute/sql/expression/subquery.h"
+#include "compute/sql/value/array.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/interval.h"
+#include "compute/sql/value/time_precision.h"
 #include "compute/sql/value/wide_datum.h"
 
 namespace namdb::sql {
@@ -48,6 +52,11 @@ void Interrupt::add_pause(std::uint64_t since_ns) {
 }
 
 reactor::Task<Status> Run::take_turn() {
+  if (LongValues* const values = work.waiting_long_values()) {
+    Status status = co_await waiting.bring_long_values(this, values);
+    work.begin_turn();
+    co_return status.ok() ? interrupt.check() : status;
+  }
   const Expr* const call = work.waiting_call();
   if (work.waits_for_catalog()) {
     Status status = co_await read_catalog();
@@ -87,22 +96,31 @@ reactor::Task<Status> Run::read_catalog() {
     if (!storage::is_view(*routine)) continue;
     Result<ViewRef> view = view_of(*routine);
     if (!view.ok()) co_return view.status();
-    views.push_back(std::move(view).value());
+    ViewRef shown_view = std::move(view).value();
+    if (facts.hides_public) {
+      auto with_names = std::make_shared<View>(*shown_view);
+      with_names->query = with_schemas(*shown_view);
+      shown_view = std::move(with_names);
+    }
+    views.push_back(std::move(shown_view));
   }
+  Result<std::vector<CatalogSequence>> sequences = co_await waiting.catalog_sequences();
+  if (!sequences.ok()) co_return sequences.status();
   waiting.follow_roles();
-  state.catalog = std::make_shared<const Catalog>(std::move(*tables), std::move(views), std::move(*shown));
+  state.catalog = std::make_shared<const Catalog>(std::move(*tables), std::move(views), std::move(*shown),
+                                                  std::move(*sequences), facts.database, facts.hides_public);
   co_return Status();
 }
 
 reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
   const std::vector<Datum> arguments = work.waiting_arguments();
-  const std::size_t tests = has_test(*expr) ? 1 : 0;
-  const Datum test = tests == 0 ? Datum() : arguments[0];
+  const std::size_t tests = tested_columns(*expr);
   auto rows = std::make_unique<SubqueryRows>();
   const std::span<const Datum> read = std::span<const Datum>(arguments).subspan(tests);
   Status status = co_await waiting.run_subquery(this, expr, read, rows.get());
   Datum value;
-  if (status.ok()) status = subquery_value(*expr, test, *rows, arena, value);
+  if (status.ok())
+    status = subquery_value(*expr, std::span<const Datum>(arguments).first(tests), *rows, arena, value);
   if (!status.ok()) co_return status;
   value = arena.keep(value);
   // Other rows have the same.
@@ -158,6 +176,39 @@ reactor::Task<Status> Run::let_pass(double seconds) {
   co_return Status();
 }
 
+namespace {
+
+Status store_unbounded(layout::RowWriter& row, std::uint32_t column, std::string_view text) {
+  const layout::Column& definition = row.view().schema().columns()[column];
+  if (text.size() <= definition.length_bytes) return row.set_text(column, text);
+  return Status(ErrorCode::string_too_long,
+                "value too long for column \"" + definition.name + "\": at most " +
+                    std::to_string(definition.length_bytes) + " bytes",
+                "create the table WITH (text_bytes = ...)");
+}
+
+}  // namespace
+
+Status cut_elements(const layout::Column& column, Arena& arena, Datum& value) {
+  const std::uint32_t length_characters = element_length(column);
+  if (length_characters == 0 || value.null || value.text.empty()) return {};
+  ArrayWriter kept(TypeId::varchar_array);
+  ArrayReader reader(TypeId::varchar_array, value);
+  Datum element;
+  while (reader.next(element)) {
+    const std::size_t keep = element.null ? 0 : prefix_bytes(element.text, length_characters);
+    if (!element.null && !without_trailing_blanks(element.text.substr(keep)).empty()) {
+      return Status(
+          ErrorCode::string_too_long,
+          "value too long for type " + type_name(Type{TypeId::varchar, column_type(column).modifier}));
+    }
+    if (!element.null) element.text = element.text.substr(0, keep);
+    kept.add(element);
+  }
+  value = kept.finish(arena);
+  return {};
+}
+
 Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value) {
   const layout::Column& definition = row.view().schema().columns()[column];
   if (value.null) {
@@ -189,6 +240,7 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
       return {};
     case layout::ColumnType::character:
     case layout::ColumnType::varchar: {
+      if (layout::is_unbounded_varchar(definition)) return store_unbounded(row, column, value.text);
       std::string_view text = value.text;
       const std::size_t keep = prefix_bytes(text, definition.length_bytes);
       if (!without_trailing_blanks(text.substr(keep)).empty()) {
@@ -208,14 +260,18 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
     case layout::ColumnType::uuid:
       return row.set_text(column, value.text);
     default:
-      if (!definition.is_string()) return row.set_integer(column, value.integer);
-      if (value.text.size() > definition.length_bytes) {
-        return Status(ErrorCode::string_too_long,
-                      "value too long for column \"" + definition.name + "\": at most " +
-                          std::to_string(definition.length_bytes) + " bytes",
-                      "create the table WITH (text_bytes = ...)");
+      if (!definition.is_string()) {
+        const bool rounds = definition.length_bytes != 0;  // timestamp(3)
+        return row.set_integer(column,
+                               rounds ? at_precision(value.integer, column_type(definition)) : value.integer);
       }
-      return row.set_text(column, value.text);
+      if (element_length(definition) != 0) [[unlikely]] {
+        Arena arena;
+        Datum cut = value;
+        Status status = cut_elements(definition, arena, cut);
+        return status.ok() ? store_unbounded(row, column, cut.text) : status;
+      }
+      return store_unbounded(row, column, value.text);
   }
 }
 

@@ -15,9 +15,11 @@
 #include "compute/api/engine.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/procedure/procedure.h"
+#include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/query.h"
 #include "compute/sql/execute/result_sink.h"
 #include "compute/sql/expression/expression.h"
+#include "compute/sql/expression/long_values.h"
 #include "compute/sql/expression/statement_state.h"
 #include "compute/sql/plan/plan.h"
 #include "compute/sql/syntax/error_fields.h"
@@ -66,6 +68,7 @@ inline constexpr std::uint32_t kBatchesPerYield = 32;
 inline constexpr std::size_t kFetchRows = 256;
 
 struct CompiledRoutine;
+class DeferredForeignKeys;
 
 // The parts of expressions that wait for others: functions (compute/sql/expression/function.h), and
 // subqueries.
@@ -75,6 +78,8 @@ class WaitingFunctions {
   // Runs a subquery; `outer` are the values that it reads of the rows around it.
   virtual reactor::Task<Status> run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
                                              SubqueryRows* rows) = 0;
+  // Brings the long values that `values` wants (long_value_rows.h).
+  virtual reactor::Task<Status> bring_long_values(Run* run, LongValues* values) = 0;
   // The value of one of them, of an argument that is not NULL.
   virtual reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) = 0;
   virtual reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) = 0;
@@ -102,6 +107,7 @@ class WaitingFunctions {
                                                     std::span<const Datum> arguments) = 0;
   // All, as the system catalogs show them.
   virtual reactor::Task<Result<std::vector<CatalogRoutine>>> catalog_routines() = 0;
+  virtual reactor::Task<Result<std::vector<CatalogSequence>>> catalog_sequences() = 0;
   // read_only_transaction: the command is not allowed.
   virtual Status check_may_write(std::string_view command) = 0;
   // A message of RAISE. `sqlstate`: empty: that of its severity.
@@ -140,7 +146,15 @@ struct Run {
   const Run* whole = nullptr;                                // of a query within: of its statement
   const Run* around = nullptr;                               // in a routine: of what calls it
   ResultSink* messages = nullptr;                            // of routines; null: they go to `sink`
+  bool checks_unique = false;                                // of a statement in a block (unique_checks.h)
   bool selects_rows = false;                                 // that the statement is going to change
+  // Its long values, and their memory (long_value_rows.h); and the part of the plan for which they are read.
+  mutable LongValues long_values = {};
+  mutable GatheredMemory long_memory{"a statement can read and write long values of",
+                                     "select or change fewer rows"};
+  const void* long_part = nullptr;
+  bool leaves_no_work = false;              // a long value that is to be written is a pause
+  DeferredForeignKeys* deferred = nullptr;  // null: each statement checks its foreign keys at its end
 
   // Called when the work is paused or due: lets other sessions run, or calls the function for which an
   // expression waits. Its error (the function's, a cancel request, a timeout, a client that is gone) ends the
@@ -166,6 +180,7 @@ struct Run {
   void next_row() {
     arena.reset();
     work.forget();
+    long_values.forget_some();
   }
 
   // The run of a query within the statement, whose rows go to `rows`.
@@ -178,6 +193,8 @@ struct Run {
     run.whole = whole == nullptr ? this : whole;
     run.around = around;
     run.messages = messages == nullptr ? &sink : messages;
+    run.deferred = deferred;
+    run.checks_unique = checks_unique;
     return run;
   }
 
@@ -195,6 +212,7 @@ struct Run {
     context.random = &engine.executor().random();
     context.outer = outer;
     context.state = &state;
+    context.long_values = &long_values;
     return context;
   }
 };
@@ -203,6 +221,8 @@ struct Run {
 // the column's scale, blanks beyond the column's length are cut, anything else that does not fit is an error.
 // NULL is stored whatever the column says: see check_not_null().
 Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value);
+// Of a value of a varchar(n)[]: cuts its elements, as store_value() does. Any other value stays as it is.
+Status cut_elements(const layout::Column& column, Arena& arena, Datum& value);
 
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan);
 reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan);

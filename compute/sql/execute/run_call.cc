@@ -1,7 +1,9 @@
 // CALL: arguments to the procedure's values, the procedure, its results to one row.
+#include <optional>
 #include <vector>
 
 #include "compute/procedure/resolve_tables.h"
+#include "compute/sql/execute/procedure_transaction.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/value_format.h"
@@ -80,7 +82,10 @@ reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const R
   }
   std::vector<Value>& results = run.call_scratch.results;
   results.assign(definition.results.size(), Value());
-  procedure::Context procedure_context(*run.transaction, plan.tables, arguments, results, run.facts.now_us);
+  std::optional<ProcedureTransaction> guarded;
+  if (ProcedureTransaction::is_needed(plan.tables)) guarded.emplace(*run.transaction);
+  txn::Transaction& transaction = guarded ? static_cast<txn::Transaction&>(*guarded) : *run.transaction;
+  procedure::Context procedure_context(transaction, plan.tables, arguments, results, run.facts.now_us);
   Status status = co_await definition.run(procedure_context);
   if (!status.ok() || columns.empty()) co_return status;
   std::vector<Datum>& row = run.call_scratch.row;

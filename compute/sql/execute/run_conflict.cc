@@ -10,6 +10,8 @@
 #include "common/layout/index_key.h"
 #include "compute/sql/execute/foreign_keys.h"
 #include "compute/sql/execute/inserted_rows.h"
+#include "compute/sql/execute/long_value_rows.h"
+#include "compute/sql/execute/unique_checks.h"
 #include "compute/sql/execute/write_row.h"
 
 namespace namdb::sql {
@@ -39,6 +41,7 @@ class ConflictRun {
         conflict_(*plan.conflict),
         returning_(plan.returning),
         foreign_keys_(run, plan.foreign_keys.get()),
+        unique_(run, plan.table, nullptr),
         inserted_(conflict_.indexes.size()) {}
 
   reactor::Task<Status> run() {
@@ -50,8 +53,10 @@ class ConflictRun {
       if (status.ok()) status = co_await look_up();
       for (std::size_t i = 0; i < candidates_.size() && status.ok(); ++i)
         status = co_await handle(&candidates_[i]);
+      if (status.ok()) status = co_await write_long_values(&run_);
       // So that a key that is taken otherwise is the statement's error and not the commit's.
       if (status.ok()) status = co_await run_.transaction->fetch();
+      if (status.ok()) status = co_await unique_.check();
       if (!status.ok()) co_return status;
     }
     co_return co_await foreign_keys_.finish();
@@ -127,9 +132,11 @@ class ConflictRun {
     if (!there) {
       const txn::RowId id = run_.transaction->insert(plan_.table, candidate->row.bytes());
       run_.work.charge(Work::kWrittenRow_units);
+      run_.long_values.note_written(candidate->row.view());
       note_written(id, *candidate);
       Status status;
       if (foreign_keys_.wanted()) status = foreign_keys_.note_insert(candidate->row.view());
+      if (status.ok()) status = unique_.note(candidate->row.view());
       if (!status.ok()) co_return status;
       co_return co_await finish(id);
     }
@@ -149,6 +156,7 @@ class ConflictRun {
     if (!status.ok() || !updated) co_return status;
     if (foreign_keys_.wanted())
       status = foreign_keys_.note_update(before.view(), run_.transaction->row(*there));
+    if (status.ok()) status = unique_.note(run_.transaction->row(*there));
     if (!status.ok()) co_return status;
     note_written(*there, *candidate);
     co_return co_await finish(*there);
@@ -177,7 +185,7 @@ class ConflictRun {
       if (!status.ok() || !updated) return status;
     }
     run_.work.charge(Work::kWrittenRow_units);
-    return assign_row(run_, *plan_.table, conflict_.assignments, plan_.checks, context, there);
+    return assign_row(run_, *plan_.table, conflict_.assignments, plan_.checks, context, there, nullptr);
   }
 
   // Counts a row that was inserted or updated, and gives what RETURNING asks for.
@@ -195,6 +203,7 @@ class ConflictRun {
   const ConflictPlan& conflict_;
   Returning returning_;
   ForeignKeyChecks foreign_keys_;
+  UniqueChecks unique_;
   std::deque<Candidate> candidates_;
   std::set<txn::RowId> written_;                             // by this statement
   std::vector<std::map<std::string, txn::RowId>> inserted_;  // likewise, by the keys of the indexes

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/sql/execute/routine_checks.h"
+#include "compute/sql/execute/unique_checks.h"
 #include "compute/sql/syntax/condition_names.h"
 #include "compute/sql/value/value_format.h"
 
@@ -201,7 +202,7 @@ Task<Status> RoutineRun::run_steps(const Steps* steps, Flow* flow) {
       if (done && status.ok() && taken != nullptr) status = co_await run_steps(taken, flow);
     } else if (const auto* const query = std::get_if<QueryStep>(&step.body)) {
       QuickStatement statement(*query->plan);
-      if (statement.fits()) {
+      if (statement.fits() && !UniqueChecks::wanted(run_, *query->plan)) {
         status = check_statement(run_, *routine_, *query->plan);
         if (status.ok() && run_.checks_rights)
           status = co_await run_.waiting.check_rights(query->plan->rights);
@@ -281,7 +282,9 @@ Task<Status> RoutineRun::run_block(const BlockStep* block, Flow* flow) {
     if (!status.ok()) co_return status;
   } else {
     const txn::Transaction::Savepoint mark = caller_.transaction->savepoint();
+    const bool outer_checks = std::exchange(run_.checks_unique, true);  // so that duplicates are handled
     Status status = co_await run_steps(&block->steps, flow);
+    run_.checks_unique = outer_checks;
     if (!status.ok()) status = co_await handle(block, mark, std::move(status), flow);
     if (!status.ok()) co_return status;
   }

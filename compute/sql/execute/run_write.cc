@@ -7,11 +7,13 @@
 #include "compute/sql/execute/changed_rows.h"
 #include "compute/sql/execute/foreign_keys.h"
 #include "compute/sql/execute/inserted_rows.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/execute/run_conflict.h"
 #include "compute/sql/execute/source_keys.h"
 #include "compute/sql/execute/source_scan.h"
+#include "compute/sql/execute/unique_checks.h"
 #include "compute/sql/execute/write_row.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -76,6 +78,13 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, M
       if (!paused) {
         run.next_row();
         ++i;
+      } else {
+        layout::RowView next;
+        want_ahead(run, rows.size() - i, rows.size(), [&](std::size_t row, EvalContext& context) {
+          next = rows[i + row];
+          context.row = &next;
+          return true;
+        });
       }
       if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
       if (!status.ok()) co_return status;
@@ -93,8 +102,13 @@ struct RowChange {
   const UpdatePlan* update;       // null: a DELETE
   Returning returning;
   ForeignKeyChecks& foreign_keys;
+  std::optional<UniqueChecks> unique;  // of an UPDATE
   std::span<const Datum> others = {};  // what was joined with the row
   std::vector<Datum> values = {};      // of the joined row
+  // Rows whose primary keys have changed: inserted once all others are gone.
+  std::vector<layout::Row> moved = {};
+  GatheredMemory moved_memory{"UPDATE of primary keys can keep", "change fewer rows at once"};
+  bool is_moved = false;  // the row is the last one of those
 };
 
 // Lets expressions read the row, and what was joined with it.
@@ -113,20 +127,35 @@ EvalContext context_of(const Run& run, RowChange& change, const layout::RowView&
 }
 
 Status evaluate_returning(const Run& run, RowChange& change, txn::RowId id) {
-  const layout::RowView row = run.transaction->row(id);
+  const layout::RowView row = change.is_moved ? change.moved.back().view() : run.transaction->row(id);
   return change.returning.evaluate(run, context_of(run, change, row));
 }
 
 Status update_row(Run& run, RowChange& change, txn::RowId id) {
   const layout::RowView row = run.transaction->row(id);
+  std::optional<layout::Row> moved;
   const auto assign = [&] {
     return assign_row(run, *change.source.table, change.update->assignments, change.update->checks,
-                      context_of(run, change, row), id);
+                      context_of(run, change, row), id, &moved);
   };
-  if (!change.foreign_keys.wanted()) return assign();
-  const layout::Row before(row.schema(), row.bytes());
+  std::optional<layout::Row> before;
+  if (change.foreign_keys.wanted()) before.emplace(row.schema(), row.bytes());
   Status status = assign();
-  return status.ok() ? change.foreign_keys.note_update(before.view(), run.transaction->row(id)) : status;
+  if (!status.ok() || run.work.paused()) return status;
+  if (before) {
+    status =
+        change.foreign_keys.note_update(before->view(), moved ? moved->view() : run.transaction->row(id));
+    if (!status.ok()) return status;
+  }
+  status = change.unique->note(moved ? moved->view() : run.transaction->row(id));
+  if (!status.ok()) return status;
+  change.is_moved = moved.has_value();
+  if (!moved) return {};
+  status = change.moved_memory.add(run.client_memory, sizeof(layout::Row) + row.bytes().size());
+  if (!status.ok()) return status;
+  run.transaction->erase(id);
+  change.moved.push_back(*std::move(moved));
+  return {};
 }
 
 Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
@@ -149,7 +178,9 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
       Status status;
       if (change.update == nullptr) {
         if (change.foreign_keys.wanted()) status = change.foreign_keys.note_delete(transaction.row(id));
-        if (status.ok()) transaction.erase(id);
+        if (!status.ok()) return status;
+        run.long_values.note_gone(transaction.row(id));
+        transaction.erase(id);
       } else {
         status = update_row(run, change, id);
       }
@@ -174,7 +205,20 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
   return {};
 }
 
+reactor::Task<Status> insert_moved(Run& run, RowChange* change) {
+  for (std::size_t i = 0; i < change->moved.size();) {
+    run.transaction->insert(change->source.table, change->moved[i].bytes());
+    run.work.charge(Work::kWrittenRow_units);
+    Status status;
+    if (++i % kInsertedAtOnce == 0 || i == change->moved.size()) status = co_await run.transaction->fetch();
+    if (status.ok() && run.work.due()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
 reactor::Task<Status> change_rows(Run& run, RowChange* change) {
+  run.long_part = &change->source.key;
   Keys keys;
   MemoryShare memory(run.client_memory);
   const Source& source = change->source;
@@ -204,6 +248,7 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
     if (++batches % kBatchesPerYield == 0) co_await run.engine.executor().yield();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (joined) change->others = joined->others(begin + i);
+      change->is_moved = false;
       for (Step step = Step::select; step != Step::done;) {
         status = take_step(run, *change, rows[i], step);
         const bool paused = run.work.paused();
@@ -211,10 +256,14 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
         if (!status.ok()) co_return status;
       }
       run.next_row();
-      if (run.sink.congested()) status = co_await run.sink.relieve();
+      if (run.long_values.work_is_due()) status = co_await write_long_values(&run);
+      if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
       if (!status.ok()) co_return status;
     }
   }
+  status = co_await insert_moved(run, change);
+  if (status.ok() && change->unique) status = co_await change->unique->check();
+  if (!status.ok()) co_return status;
   co_return co_await change->foreign_keys.finish();
 }
 
@@ -223,11 +272,13 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
   if (plan.conflict != nullptr) co_return co_await run_insert_or_conflict(run, plan);
   const layout::Schema& schema = plan.table->schema;
+  run.long_part = &plan.table;
   InsertedRows rows(plan);
   Status read = co_await rows.read(run);
   if (!read.ok()) co_return read;
   Returning returning(plan.returning);
   ForeignKeyChecks foreign_keys(run, plan.foreign_keys.get());
+  UniqueChecks unique(run, plan.table, nullptr);
   std::vector<txn::RowId> inserted;
   for (std::size_t i = 0; i < rows.size();) {
     layout::Row row(schema);
@@ -235,7 +286,9 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
     const bool paused = run.work.paused();
     if (status.ok()) {
       const txn::RowId id = run.transaction->insert(plan.table, row.bytes());
+      run.long_values.note_written(row.view());
       if (foreign_keys.wanted()) status = foreign_keys.note_insert(row.view());
+      if (status.ok()) status = unique.note(row.view());
       if (!status.ok()) co_return status;
       if (returning.wanted()) inserted.push_back(id);
       run.work.charge(Work::kWrittenRow_units);
@@ -246,6 +299,7 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
         PartCost cost(run, &plan.table);
         status = co_await run.transaction->fetch();
         cost.end((i - 1) % kInsertedAtOnce + 1);
+        if (status.ok()) status = co_await unique.check();
         for (std::size_t given = 0; given < inserted.size() && status.ok(); ++given)
           status = co_await returning.give_row(&run, inserted[given]);
         inserted.clear();
@@ -253,6 +307,7 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
       }
     }
     if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
+    if (status.ok() && !paused && run.long_values.work_is_due()) status = co_await write_long_values(&run);
     if (!status.ok()) co_return status;
   }
   co_return co_await foreign_keys.finish();
@@ -260,13 +315,15 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
 
 reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan) {
   ForeignKeyChecks foreign_keys(run, plan.foreign_keys.get());
-  RowChange change{plan.source, plan.joined.get(), &plan, Returning(plan.returning), foreign_keys};
+  RowChange change{plan.source,  plan.joined.get(),
+                   &plan,        Returning(plan.returning),
+                   foreign_keys, UniqueChecks(run, plan.source.table, &plan.assignments)};
   co_return co_await change_rows(run, &change);
 }
 
 reactor::Task<Status> run_delete(Run& run, const DeletePlan& plan) {
   ForeignKeyChecks foreign_keys(run, plan.foreign_keys.get());
-  RowChange change{plan.source, plan.joined.get(), nullptr, Returning(plan.returning), foreign_keys};
+  RowChange change{plan.source, plan.joined.get(), nullptr, Returning(plan.returning), foreign_keys, {}};
   co_return co_await change_rows(run, &change);
 }
 
@@ -276,7 +333,7 @@ reactor::Task<Status> run_truncate(Run& run, const TruncatePlan& plan) {
   std::vector<std::string> restarted;
   for (const DeletePlan& table : plan.tables) {
     for (const layout::Column& column : table.source.table->schema.columns()) {
-      std::optional<SequenceDefault> filled = sequence_default_of(column);
+      std::optional<SequenceDefault> filled = owned_sequence_of(column);
       if (plan.restarts_sequences && filled) restarted.push_back(std::move(filled->name));
     }
   }

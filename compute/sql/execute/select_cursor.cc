@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/sql/execute/join_feed.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/row_order.h"
 #include "compute/sql/execute/source_feed.h"
 #include "compute/sql/value/equal_bytes.h"
@@ -100,7 +101,8 @@ Status SelectCursor::start(Run& run) {
   if (!status.ok()) return status;
   values_.resize(plan_.targets.size());
   const std::uint64_t counting = left_ + std::min(to_skip_, ~left_);
-  if (!plan_.order.empty() && plan_.locks.empty() && counting <= kMostFirstRows) first_rows_ = counting;
+  if (!plan_.order.empty() && plan_.locks.empty() && plan_.distinct_on == 0 && counting <= kMostFirstRows)
+    first_rows_ = counting;
   targets_cannot_fail_ =
       !plan_.distinct && std::ranges::all_of(plan_.targets, [](const ExprPtr& e) { return cannot_fail(*e); });
   started_ = true;
@@ -131,7 +133,10 @@ Status SelectCursor::process_rows(Run& run, std::uint64_t most_rows, std::uint64
   while (!batch_empty() && status.ok()) {
     bool emitted = false;
     status = process_row(run, context, emitted);
-    if (run.work.paused()) return status;
+    if (run.work.paused()) {
+      want_ahead(run);
+      return status;
+    }
     ++position_;
     run.next_row();
     if (emitted) ++given;
@@ -139,6 +144,17 @@ Status SelectCursor::process_rows(Run& run, std::uint64_t most_rows, std::uint64
     if (run.work.due() || left_ == 0 || all_given || (emitted && run.sink.congested())) break;
   }
   return status;
+}
+
+// The rows behind the next one of the batch will probably need the same.
+void SelectCursor::want_ahead(Run& run) {
+  if (run.work.waiting_long_values() == nullptr) return;
+  const bool few = plan_.order.empty() && !plan_.grouped && !plan_.distinct;
+  const std::size_t most = few && left_ != 0 ? left_ - 1 : ~std::size_t{0};
+  sql::want_ahead(run, feed_->size() - position_, most, [&](std::size_t row, EvalContext& context) {
+    feed_->show(run, position_ + row, context);
+    return !filter_.rejects(context);
+  });
 }
 
 Status SelectCursor::process_stored(Run& run, const txn::RowBlock& rows) {
@@ -330,9 +346,18 @@ reactor::Task<Status> SelectCursor::sort(Run& run) {
   co_return Status();
 }
 
+bool SelectCursor::repeats_row_before(Run& run, const Datum* row) const {
+  if (plan_.distinct_on == 0) return false;
+  const auto items = std::span<const OrderItem>(plan_.order).first(plan_.distinct_on);
+  return !comes_before(items, sorted_[sorted_order_[sorted_position_ - 1]], row, &run.work);
+}
+
 void SelectCursor::emit_sorted(Run& run, bool& emitted) {
-  const SortedRow row = sorted_[sorted_order_[sorted_position_++]];
+  const SortedRow row = sorted_[sorted_order_[sorted_position_]];
+  const bool repeats = sorted_position_ > 0 && repeats_row_before(run, row);
+  ++sorted_position_;
   run.work.charge(Work::kRow_units);
+  if (repeats) return;
   if (to_skip_ > 0) {
     --to_skip_;
     return;
@@ -393,6 +418,7 @@ reactor::Task<Status> SelectCursor::fetch_locked(Run& run, std::uint64_t max_row
 }
 
 reactor::Task<Status> SelectCursor::fetch_rows(Run& run, std::uint64_t max_rows) {
+  run.long_part = plan_.join == nullptr ? &plan_.source : &plan_.join->sources.front().source;
   std::uint64_t given = 0;
   while (!done_ && (max_rows == 0 || given < max_rows)) {
     Status status;

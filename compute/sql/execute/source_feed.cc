@@ -7,25 +7,31 @@
 #include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/query_feed.h"
 #include "compute/sql/execute/virtual_feed.h"
+#include "compute/sql/execute/window_feed.h"
 #include "compute/sql/execute/working_feed.h"
 
 namespace namdb::sql {
 namespace {
 
 // Null: its rows are stored, or it is one row without columns.
-std::unique_ptr<RowFeed> feed_of_made(const Source& source) {
+std::unique_ptr<RowFeed> feed_of_made(const Source& source, const JoinedSource* joined) {
+  if (source.derived != nullptr && source.derived->windows != nullptr)
+    return std::make_unique<WindowFeed>(*source.derived);
   if (source.derived != nullptr) return std::make_unique<QueryFeed>(*source.derived);
   if (source.function != nullptr) return std::make_unique<FunctionFeed>(*source.function);
   if (source.working != nullptr) return std::make_unique<WorkingFeed>(*source.working);
-  if (source.virtual_table != nullptr) return std::make_unique<VirtualFeed>(*source.virtual_table);
+  if (source.virtual_table != nullptr) return std::make_unique<VirtualFeed>(source, joined);
   return nullptr;
 }
 
 }  // namespace
 
-SourceFeed::SourceFeed(const Source& source) : source_(source), made_(feed_of_made(source)), scan_(source) {}
+SourceFeed::SourceFeed(const Source& source, const JoinedSource* joined)
+    : source_(source), made_(feed_of_made(source, joined)), scan_(source) {}
 
-SourceFeed::SourceFeed(const JoinedSource& joined) : SourceFeed(joined.source) {
+SourceFeed::SourceFeed(const Source& source) : SourceFeed(source, nullptr) {}
+
+SourceFeed::SourceFeed(const JoinedSource& joined) : SourceFeed(joined.source, &joined) {
   std::vector<std::uint32_t> columns;
   for (const JoinedSource::Read& read : joined.reads) columns.push_back(read.column);
   read_only(std::move(columns));

@@ -31,6 +31,7 @@ class SourceFeed final : public RowFeed {
   }
 
  private:
+  SourceFeed(const Source& source, const JoinedSource* joined);
   reactor::Task<Status> load_by_key(Run& run);
 
   const Source& source_;

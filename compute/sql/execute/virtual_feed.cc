@@ -5,9 +5,18 @@
 
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/run.h"
+#include "compute/sql/execute/wanted_relation.h"
 #include "compute/sql/system/catalog_rows.h"
 
 namespace namdb::sql {
+
+Status VirtualFeed::count(Run& run, const SystemRelation& relation, CatalogRows& made) {
+  const std::size_t row_bytes = sizeof(made.rows[0]) + (relation.columns.size() + 1) * sizeof(Datum);
+  const auto memory = std::make_shared<GatheredMemory>("the rows of a system catalog can take",
+                                                       "fewer tables, or fewer columns of them, take less");
+  made.memory = memory;
+  return memory->add(run.client_memory, made.rows.size() * row_bytes + made.arena.allocated_bytes());
+}
 
 Status VirtualFeed::load_catalog(Run& run) {
   const SystemRelation& relation = *table_.relation;
@@ -17,16 +26,17 @@ Status VirtualFeed::load_catalog(Run& run) {
     return {};
   }
   auto made = std::make_unique<CatalogRows>();
-  const VirtualTableInput input{&run.engine, &run.statistics, &made->arena, &run.facts,
-                                run.state.catalog.get()};
+  VirtualTableInput input{&run.engine, &run.statistics,         &made->arena,
+                          &run.facts,  run.state.catalog.get(), {}};
+  input.wanted = wanted_relation(source_, joined_, run);
   made->rows = catalog_rows(relation, input);
   rows_ = made->rows;
-  const std::size_t row_bytes = sizeof(made->rows[0]) + (relation.columns.size() + 1) * sizeof(Datum);
-  const auto memory = std::make_shared<GatheredMemory>("the rows of a system catalog can take",
-                                                       "fewer tables, or fewer columns of them, take less");
-  made->memory = memory;
-  Status status = memory->add(run.client_memory, rows_.size() * row_bytes + made->arena.allocated_bytes());
-  if (status.ok()) run.state.catalog_rows.emplace(&relation, std::move(made));
+  Status status = count(run, relation, *made);
+  if (!input.wanted.is_all()) {
+    wanted_rows_ = std::move(made);
+  } else if (status.ok()) {
+    run.state.catalog_rows.emplace(&relation, std::move(made));
+  }
   return status;
 }
 
@@ -37,7 +47,7 @@ reactor::Task<Status> VirtualFeed::load(Run& run, std::uint64_t /*expected*/) {
     if (status.ok()) status = load_catalog(run);
     if (!status.ok()) co_return status;
   } else {
-    VirtualTableInput input{&run.engine, &run.statistics, &own_arena_, &run.facts};
+    VirtualTableInput input{&run.engine, &run.statistics, &own_arena_, &run.facts, nullptr, {}};
     Result<VirtualRows> rows = co_await table_.rows(input);
     if (!rows.ok()) co_return rows.status();
     own_rows_ = std::move(rows).value();

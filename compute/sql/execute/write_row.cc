@@ -2,8 +2,14 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include <algorithm>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <utility>
+
+#include "common/layout/long_value.h"
+#include "compute/sql/execute/long_value_rows.h"
 
 namespace namdb::sql {
 namespace {
@@ -14,29 +20,65 @@ bool lies_in(std::span<const std::byte> row, std::string_view text) {
   return !text.empty() && !before(begin, row.data()) && before(begin, row.data() + row.size());
 }
 
+// A long value that is assigned once more stays where it is. Its bytes are READ, as they are to delete it.
+Status keep_same(const Run& run, const layout::RowView& row, std::uint32_t column, Datum& value) {
+  if (value.null || !layout::is_long(row, column)) return {};
+  const std::string_view place = layout::long_value_place(row, column);
+  if (layout::unpack_long_value_place(place).length_bytes != value.text.size()) return {};
+  const std::string* const there = run.long_values.find(place);
+  if (there == nullptr) {
+    run.long_values.want(place);
+    return run.work.wait_for_long_values(run.long_values);
+  }
+  if (*there == value.text) value = Datum::of_place(run.arena.copy(place));
+  return {};
+}
+
 }  // namespace
 
 Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPtr>& values,
                 std::span<const Datum> columns, layout::Row& row) {
   EvalContext context = run.context();
   context.values = columns;
-  Status status = fill_row(run, values, context, row.writer());
-  if (status.ok()) status = check_not_null(row.view(), *plan.table, run.error);
+  Status status = fill_row(run, *plan.table, values, context, row.writer());
+  if (status.ok()) status = check_not_null(row.view(), *plan.table, run.error, &run.long_values);
   return status.ok() ? check_conditions(run, *plan.table, plan.checks, row.view()) : status;
 }
 
-Status fill_row(const Run& run, const std::vector<ExprPtr>& values, const EvalContext& context,
-                layout::RowWriter writer) {
+Status fill_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
+                const EvalContext& context, layout::RowWriter writer) {
   run.work.charge(Work::kRow_units);
+  // They are made once no expression can pause any more.
+  absl::InlinedVector<std::pair<std::uint32_t, Datum>, 2> long_values;
   for (std::uint32_t column = 0; column < values.size(); ++column) {
     Datum value;
     Status status;
     if (values[column] != nullptr) status = evaluate(*values[column], context, value);
     if (!value.null) run.work.charge(value.text.size());
+    if (status.ok() && is_too_long(table.schema.columns()[column], value)) {
+      long_values.emplace_back(column, value);
+      continue;
+    }
     if (status.ok()) status = store_value(writer, column, value);
     if (!status.ok()) return status;
   }
+  for (auto& [column, value] : long_values) {
+    Status status = set_apart(run, table, table.schema, column, value);
+    if (status.ok()) status = store_or_place(writer, column, value);
+    if (!status.ok()) return status;
+  }
   return {};
+}
+
+bool assigns_long(const layout::RowView& row, const std::vector<Assignment>& assignments) {
+  return std::ranges::any_of(
+      assignments, [&row](const Assignment& assignment) { return layout::is_long(row, assignment.column); });
+}
+
+bool assigns_key(const storage::Table& table, const std::vector<Assignment>& assignments) {
+  return std::ranges::any_of(assignments, [&table](const Assignment& assignment) {
+    return table.schema.is_key_column(assignment.column);
+  });
 }
 
 // A condition that is NULL holds.
@@ -49,38 +91,65 @@ Status check_conditions(const Run& run, const storage::Table& table,
     Datum holds;
     Status status = evaluate(*check.condition, context, holds);
     if (!status.ok()) return status;
-    if (!holds.null && !holds.is_true()) return violates_check(row, table, check.name, run.error);
+    if (!holds.null && !holds.is_true())
+      return violates_check(row, table, check.name, run.error, &run.long_values);
   }
   return {};
 }
 
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
-                  const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id) {
+                  const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id,
+                  std::optional<layout::Row>* moved) {
   absl::InlinedVector<Datum, 4> values(assignments.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (Status status = evaluate(*assignments[i].value, context, values[i]); !status.ok()) return status;
   }
-  // Strings that lie in the row are about to be changed.
   const layout::RowView row = run.transaction->row(id);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Status status = keep_same(run, row, assignments[i].column, values[i]);
+    if (!status.ok()) return status;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Status status = set_apart(run, table, table.schema, assignments[i].column, values[i]);
+    if (!status.ok()) return status;
+  }
+  // Strings that lie in the row are about to be changed.
   for (Datum& value : values) {
     if (!value.null && lies_in(row.bytes(), value.text)) value.text = run.arena.copy(value.text);
   }
-  const auto store = [&](layout::RowWriter writer) {
+  const auto store = [&](layout::RowWriter writer, bool with_key) {
     for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!with_key && table.schema.is_key_column(assignments[i].column)) continue;
       if (!values[i].null) run.work.charge(values[i].text.size());
-      Status status = store_value(writer, assignments[i].column, values[i]);
+      Status status = store_or_place(writer, assignments[i].column, values[i]);
       if (!status.ok()) return status;
     }
-    return check_not_null(writer.view(), table, run.error);
+    return check_not_null(writer.view(), table, run.error, &run.long_values);
   };
-  if (!checks.empty()) {
+  std::optional<layout::Row> changed;
+  if (!checks.empty() || assigns_key(table, assignments)) {
     // Not in the row itself: when a condition pauses, the assignments read the old row once more.
-    layout::Row changed(table.schema, row.bytes());
-    Status status = store(changed.writer());
-    if (status.ok()) status = check_conditions(run, table, checks, changed.view());
+    changed.emplace(table.schema, row.bytes());
+    Status status = store(changed->writer(), true);
+    if (status.ok()) status = check_conditions(run, table, checks, changed->view());
     if (!status.ok()) return status;
   }
-  return store(run.transaction->update(id));
+  const bool moves = changed && !std::ranges::equal(changed->key(), row.key());
+  if (moves && moved == nullptr)
+    return Status(ErrorCode::feature_not_supported, "a new primary key in ON CONFLICT is not supported");
+  // The values that it has until now.
+  absl::InlinedVector<std::string, 1> gone;
+  for (const Assignment& assignment : assignments) {
+    if (layout::is_long(row, assignment.column))
+      gone.emplace_back(layout::long_value_place(row, assignment.column));
+  }
+  Status status;
+  if (!moves) status = store(run.transaction->update(id), false);
+  if (!status.ok()) return status;
+  for (const std::string& place : gone) run.long_values.note_gone(place);
+  run.long_values.note_written(moves ? changed->view() : run.transaction->row(id));
+  if (moves) *moved = std::move(changed);
+  return {};
 }
 
 Status Returning::evaluate(const Run& run, const EvalContext& context) {

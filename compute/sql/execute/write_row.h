@@ -1,6 +1,7 @@
 // The steps of INSERT, UPDATE, DELETE and ON CONFLICT on one row.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,18 +19,26 @@ inline constexpr std::size_t kInsertedAtOnce = 1024;
 // constraints are checked, but those of other rows.
 Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPtr>& values,
                 std::span<const Datum> columns, layout::Row& row);
-// Evaluates values in the context, and stores them in a row whose columns they are.
-Status fill_row(const Run& run, const std::vector<ExprPtr>& values, const EvalContext& context,
-                layout::RowWriter writer);
+// Evaluates values in the context, and stores them in a row of the table, whose columns they are.
+Status fill_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
+                const EvalContext& context, layout::RowWriter writer);
 
 // Evaluates the checks of a row that is to be. check_violation, with details in the run's error.
 Status check_conditions(const Run& run, const storage::Table& table,
                         const std::vector<CheckCondition>& checks, const layout::RowView& row);
 
 // Evaluates the assignments in the context, whose row may be that one, and then writes them into it. Its
-// constraints are checked as above.
+// constraints are checked as above. If its primary key changes, the row stays as it is, and `moved` becomes
+// what is to be inserted in its place; null: that is refused.
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
-                  const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id);
+                  const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id,
+                  std::optional<layout::Row>* moved);
+
+// Whether the assignments have a column of the table's primary key.
+bool assigns_key(const storage::Table& table, const std::vector<Assignment>& assignments);
+
+// Whether the row has long values in columns of the assignments.
+bool assigns_long(const layout::RowView& row, const std::vector<Assignment>& assignments);
 
 // RETURNING: the row's output columns.
 class Returning {

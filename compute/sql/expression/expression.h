@@ -21,6 +21,7 @@
 
 namespace namdb::sql {
 
+class LongValues;
 class SessionDirectory;
 class SessionObjects;
 struct RoutineSignature;  // of the plan
@@ -47,6 +48,7 @@ struct SessionFacts {
   storage::RolesRef roles = {};                        // as this statement knows them; null: there are none
   std::uint32_t role = storage::kUnknownRole;          // of `user`
   std::uint32_t session_role = storage::kUnknownRole;  // of `session_user`
+  bool hides_public = false;                           // search_path does not have the schema public
 
   bool is_superuser() const { return roles == nullptr || roles->is_superuser(role); }
   absl::TimeZone zone() const { return time_zone == nullptr ? absl::UTCTimeZone() : *time_zone; }
@@ -74,6 +76,7 @@ struct EvalContext {
   Work* work = nullptr;
   const SessionFacts* facts = nullptr;
   Random* random = nullptr;
+  LongValues* long_values = nullptr;  // null: columns are of rows that have none
 
   TimeContext time() const { return time_of(facts); }
 };
@@ -113,7 +116,7 @@ enum class ExprKind : std::uint8_t {
   // subquery; the arguments are the values of the rows around it that it reads
   exists,
   scalar_subquery,  // index: of its column
-  any_of_subquery,  // args[0] op ANY (subquery)
+  any_of_subquery,  // args[0] op ANY (subquery); index: of the last of the arguments, if these are a row
   all_of_subquery,
   array_subquery,  // ARRAY (subquery)
 };
@@ -191,11 +194,13 @@ Status evaluate_routine(const Expr& expr, const EvalContext& context, Datum& out
 Status evaluate_pattern(const Expr& expr, const EvalContext& context, Datum& out);
 // The same of an operator of arrays.
 Status evaluate_array(const Expr& expr, const EvalContext& context, Datum& out);
+// Replaces a value's place by the value.
+Status read_long_value(const EvalContext& context, Datum& value);
 }  // namespace detail
 
-// The value of a column of the context's row.
+// The value of a column of the context's row, or its place (Datum::is_place()).
 void read_value(const EvalContext& context, std::uint32_t column, Datum& out);
-// The value of a row's field. That of char(n) gets its blanks, in the arena.
+// The value of a row's field, or its place. That of char(n) gets its blanks, in the arena.
 void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out);
 
 }  // namespace namdb::sql

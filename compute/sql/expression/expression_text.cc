@@ -134,9 +134,9 @@ class Writer {
         text_ += "(subquery)";
         return;
       case ExprKind::any_of_subquery:
-        return around("(", expr, " " + std::string(operator_text(expr.op)) + " ANY (subquery))");
+        return of_subquery(expr, " ANY (subquery))");
       case ExprKind::all_of_subquery:
-        return around("(", expr, " " + std::string(operator_text(expr.op)) + " ALL (subquery))");
+        return of_subquery(expr, " ALL (subquery))");
     }
   }
 
@@ -155,6 +155,17 @@ class Writer {
     text_ += before;
     write(*expr.args[0]);
     text_ += after;
+  }
+
+  void of_subquery(const Expr& expr, std::string_view quantifier) {
+    text_ += expr.index == 0 ? "(" : "(ROW(";
+    for (std::uint32_t i = 0; i <= expr.index; ++i) {
+      if (i != 0) text_ += ", ";
+      write(*expr.args[i]);
+    }
+    text_ += expr.index == 0 ? " " : ") ";
+    text_ += operator_text(expr.op);
+    text_ += quantifier;
   }
 
   void of_array(const Expr& expr, std::string_view quantifier) {

@@ -24,9 +24,10 @@ std::string_view canonical(std::string_view name) {
 std::vector<const Function*> functions_named(std::string_view name) {
   const std::string_view wanted = canonical(name);
   std::vector<const Function*> found;
-  for (const auto table : {numeric_functions(), arithmetic_functions(), text_functions(), bytes_functions(),
-                           time_functions(), session_functions(), array_functions(), array_set_functions(),
-                           json_functions(), catalog_functions(), privilege_functions()}) {
+  for (const auto table :
+       {numeric_functions(), arithmetic_functions(), text_functions(), regex_functions(), bytes_functions(),
+        time_functions(), session_functions(), array_functions(), array_set_functions(), json_functions(),
+        catalog_functions(), privilege_functions()}) {
     for (const Function& function : table) {
       if (function.name == wanted) found.push_back(&function);
     }
@@ -36,7 +37,7 @@ std::vector<const Function*> functions_named(std::string_view name) {
 
 std::vector<const Function*> operators_named(std::string_view name) {
   std::vector<const Function*> found;
-  for (const auto table : {time_operators(), array_set_operators(), json_operators()}) {
+  for (const auto table : {time_operators(), array_set_operators(), bit_operators(), json_operators()}) {
     for (const Function& function : table) {
       if (function.name == name) found.push_back(&function);
     }

@@ -1,5 +1,7 @@
 #include "compute/sql/expression/subquery.h"
 
+#include <algorithm>
+
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/equal_bytes.h"
 
@@ -7,25 +9,45 @@ namespace namdb::sql {
 namespace {
 
 // = ANY, and its negation <> ALL.
-Datum compare_with_set(bool negated, TypeId type, const Datum& test, const SubqueryRows& rows) {
-  if (rows.rows == 0) return Datum::of_boolean(negated);
-  if (test.null) return Datum();
+Datum compare_with_set(const Expr& expr, std::span<const Datum> tests, const SubqueryRows& rows) {
+  const bool negated = expr.kind == ExprKind::all_of_subquery;
   std::string bytes;
-  append_equal_bytes(bytes, type, test);
+  for (std::size_t i = 0; i < tests.size(); ++i) append_equal_bytes(bytes, expr.args[i]->type.id, tests[i]);
   if (rows.equal.contains(bytes)) return Datum::of_boolean(!negated);
   return rows.has_null ? Datum() : Datum::of_boolean(negated);
 }
 
-Datum compare_with_each(const Expr& expr, const Datum& test, const SubqueryRows& rows) {
-  const bool any = expr.kind == ExprKind::any_of_subquery;
-  if (rows.rows == 0) return Datum::of_boolean(!any);
-  if (test.null) return Datum();
-  for (const Datum& value : rows.values) {
-    if (value.null) continue;
-    if (compare_matches(expr.op, compare_values(expr.args[0]->type.id, test, value)) == any)
-      return Datum::of_boolean(any);
+// PostgreSQL's comparison of rows: of = and <> each column counts, of the others the first that differs.
+// Null: a NULL leaves it open.
+Datum compare_rows(const Expr& expr, std::span<const Datum> tests, std::span<const Datum> row) {
+  const bool in_order = expr.op != '=' && expr.op != '!';
+  bool open = false;
+  for (std::size_t i = 0; i < tests.size(); ++i) {
+    if (tests[i].null || row[i].null) {
+      if (in_order) return Datum();
+      open = true;
+      continue;
+    }
+    const int order = compare_values(expr.args[i]->type.id, tests[i], row[i]);
+    if (order == 0) continue;
+    return Datum::of_boolean(in_order ? compare_matches(expr.op, order) : expr.op == '!');
   }
-  return rows.has_null ? Datum() : Datum::of_boolean(!any);
+  return open ? Datum() : Datum::of_boolean(compare_matches(expr.op, 0));
+}
+
+Datum compare_with_each(const Expr& expr, std::span<const Datum> tests, const SubqueryRows& rows) {
+  const bool any = expr.kind == ExprKind::any_of_subquery;
+  bool open = false;
+  for (std::size_t first = 0; first < rows.values.size(); first += tests.size()) {
+    const Datum compared =
+        compare_rows(expr, tests, std::span<const Datum>(rows.values).subspan(first, tests.size()));
+    if (compared.null) {
+      open = true;
+    } else if ((compared.integer != 0) == any) {
+      return Datum::of_boolean(any);
+    }
+  }
+  return open ? Datum() : Datum::of_boolean(!any);
 }
 
 }  // namespace
@@ -34,8 +56,9 @@ bool is_subquery(const Expr& expr) {
   return expr.subquery != nullptr;
 }
 
-bool has_test(const Expr& subquery) {
-  return subquery.kind == ExprKind::any_of_subquery || subquery.kind == ExprKind::all_of_subquery;
+std::size_t tested_columns(const Expr& subquery) {
+  const bool tests = subquery.kind == ExprKind::any_of_subquery || subquery.kind == ExprKind::all_of_subquery;
+  return tests ? subquery.index + 1 : 0;
 }
 
 bool tests_equality(const Expr& subquery) {
@@ -43,8 +66,8 @@ bool tests_equality(const Expr& subquery) {
          (subquery.kind == ExprKind::all_of_subquery && subquery.op == '!');
 }
 
-Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRows& rows, Arena& arena,
-                      Datum& out) {
+Status subquery_value(const Expr& subquery, std::span<const Datum> tests, const SubqueryRows& rows,
+                      Arena& arena, Datum& out) {
   switch (subquery.kind) {
     case ExprKind::exists:
       out = Datum::of_boolean(rows.rows != 0);
@@ -68,9 +91,17 @@ Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRow
     default:
       break;
   }
-  out = tests_equality(subquery) ? compare_with_set(subquery.kind == ExprKind::all_of_subquery,
-                                                    subquery.args[0]->type.id, test, rows)
-                                 : compare_with_each(subquery, test, rows);
+  const bool any = subquery.kind == ExprKind::any_of_subquery;
+  const bool tests_null = std::ranges::any_of(tests, &Datum::null);
+  if (rows.rows == 0) {
+    out = Datum::of_boolean(!any);
+  } else if (tests_null && tests.size() == 1) {
+    out = Datum();
+  } else if (tests_equality(subquery) && !(tests.size() > 1 && (tests_null || rows.has_null))) {
+    out = compare_with_set(subquery, tests, rows);
+  } else {
+    out = compare_with_each(subquery, tests, rows);
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ namespace namdb::sql {
 // The rows of a subquery's run, as far as its kind needs them.
 struct SubqueryRows {
   std::size_t rows = 0;
-  std::vector<Datum> values;  // row by row, of its one column or, of a scalar, all; strings lie in the arena
+  // Row by row, of its one column or, of a scalar and of comparisons of rows, all. Strings lie in the arena.
+  std::vector<Datum> values;
   bool has_null = false;
-  absl::flat_hash_set<std::string> equal;  // of a comparison for equality: the values that are not NULL
+  absl::flat_hash_set<std::string> equal;  // of a comparison for equality: the values or rows without NULL
   Arena arena;
   std::shared_ptr<const void> memory;  // their part of the memory of all clients
 };
@@ -46,15 +48,15 @@ class SubqueryResults {
 };
 
 bool is_subquery(const Expr& expr);
-// Whether the expression compares its first argument with the subquery's values. The other arguments are the
-// values of the rows around it that the subquery reads.
-bool has_test(const Expr& subquery);
+// The number of arguments that the expression compares with the subquery's rows: those of a value or a row.
+// The arguments behind them are the values of the rows around it that the subquery reads.
+std::size_t tested_columns(const Expr& subquery);
 // Whether it compares for equality, so that a set of its values will do.
 bool tests_equality(const Expr& subquery);
 
-// The value of the expression, given the subquery's rows. `test`: the first argument of a comparison.
+// The value of the expression, given the subquery's rows. `tests`: the tested columns of a comparison.
 // cardinality_violation; limit_exceeded: an array would be too long.
-Status subquery_value(const Expr& subquery, const Datum& test, const SubqueryRows& rows, Arena& arena,
-                      Datum& out);
+Status subquery_value(const Expr& subquery, std::span<const Datum> tests, const SubqueryRows& rows,
+                      Arena& arena, Datum& out);
 
 }  // namespace namdb::sql

@@ -17,13 +17,13 @@ Status evaluate_subquery(const Expr& expr, const EvalContext& context, Datum& ou
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (Status status = evaluate(*expr.args[i], context, arguments[i]); !status.ok()) return status;
   }
-  const Datum test = has_test(expr) ? arguments[0] : Datum();
-  const bool repeats = arguments.size() > (has_test(expr) ? 1U : 0U);
+  const std::size_t tests = tested_columns(expr);
+  const bool repeats = arguments.size() > tests;
   const SubqueryRows* const rows =
       repeats || context.state == nullptr ? nullptr : context.state->subqueries.find(*expr.subquery);
   if (rows != nullptr) {
     context.work->charge(Work::kOperator_units + rows->values.size());
-    return subquery_value(expr, test, *rows, *context.arena, out);
+    return subquery_value(expr, std::span<const Datum>(arguments).first(tests), *rows, *context.arena, out);
   }
   context.work->wait_for(expr, std::move(arguments));
   // The statement's error where no coroutine can run it.

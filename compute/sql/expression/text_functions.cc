@@ -1,4 +1,6 @@
 // Functions of strings.
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <bitset>
 #include <string>
@@ -244,6 +246,27 @@ Status pad(Context context, Arguments a, Datum& out) {
   return {};
 }
 
+// Each character of the second text becomes the one at its place in the third, or goes if there is none.
+Status translate(Context context, Arguments a, Datum& out) {
+  absl::flat_hash_map<std::string_view, std::string_view> changes;
+  std::string_view to = a[2].text;
+  for (std::string_view from = a[1].text; !from.empty(); from.remove_prefix(character_bytes(from))) {
+    const std::string_view becomes = to.empty() ? to : to.substr(0, character_bytes(to));
+    changes.try_emplace(from.substr(0, character_bytes(from)), becomes);
+    to.remove_prefix(becomes.size());
+  }
+  std::string result;
+  for (std::string_view rest = a[0].text; !rest.empty(); rest.remove_prefix(character_bytes(rest))) {
+    const std::string_view character = rest.substr(0, character_bytes(rest));
+    const auto found = changes.find(character);
+    result += found == changes.end() ? character : found->second;
+  }
+  if (Status status = check_text_bytes(result.size()); !status.ok()) return status;
+  context.work->charge_bytes(a[0].text.size() + a[1].text.size());
+  out = Datum::of_text(context.arena->copy(result));
+  return {};
+}
+
 // The part between separators, counted from 1; from the end for negative numbers.
 Status split_part(Context, Arguments a, Datum& out) {
   if (a[2].integer == 0) return Status(ErrorCode::invalid_parameter_value, "field position must not be zero");
@@ -279,7 +302,6 @@ std::span<const Function> text_functions() {
       {"upper", {text}, text, map_ascii<upper>},
       {"substring", {text, int4}, text, substring_from},
       {"substring", {text, int4, int4}, text, substring_from_for},
-      {"substring", {text, text}, text, kUnsupported},
       {"substring", {text, text, text}, text, kUnsupported},
       {"btrim", {text, text}, text, trim_characters<Side::both>},
       {"ltrim", {text, text}, text, trim_characters<Side::left>},
@@ -299,6 +321,7 @@ std::span<const Function> text_functions() {
       {"lpad", {text, int4, text}, text, pad<Side::left>},
       {"rpad", {text, int4}, text, pad<Side::right>},
       {"rpad", {text, int4, text}, text, pad<Side::right>},
+      {"translate", {text, text, text}, text, translate},
       {"split_part", {text, text, int4}, text, split_part},
   };
   return functions;

@@ -28,6 +28,7 @@ std::string key_line(const Source& source, const std::string& name) {
 
 std::string derived_line(const DerivedTable& table, const std::string& name) {
   if (table.query == nullptr) return "Values (" + std::to_string(table.values.size()) + " rows)";
+  if (table.windows != nullptr) return "WindowAgg";
   if (table.right == nullptr) return "Subquery " + name;
   if (table.working != nullptr) return "Recursive Union " + name;
   switch (table.operation) {
@@ -78,6 +79,7 @@ std::string type_of(const Source& source) {
   if (source.derived != nullptr) {
     const DerivedTable& table = *source.derived;
     if (table.query == nullptr) return "Values Scan";
+    if (table.windows != nullptr) return "WindowAgg";
     if (table.right == nullptr) return "Subquery Scan";
     return table.working != nullptr ? "Recursive Union" : derived_line(table, "");
   }
@@ -124,8 +126,12 @@ std::vector<std::string> names_of(const Source& source) {
   return names;
 }
 
+std::string join_type(const JoinedSource& joined) {
+  return joined.kind == JoinKind::inner ? "Inner" : joined.kind == JoinKind::left ? "Left" : "Full";
+}
+
 std::string join_words(const JoinedSource& joined) {
-  const std::string kind = joined.kind == JoinKind::left ? "Left Join" : "Join";
+  const std::string kind = joined.kind == JoinKind::inner ? "Join" : join_type(joined) + " Join";
   switch (joined.method) {
     case JoinMethod::first:
       return "";
@@ -135,6 +141,8 @@ std::string join_words(const JoinedSource& joined) {
       return kind + " by Index";
     case JoinMethod::by_function:
       return kind + " by Function";
+    case JoinMethod::by_query:
+      return kind + " by Query for each Row";
     case JoinMethod::hash:
       return kind + " in memory by Values";
     case JoinMethod::all:
@@ -147,7 +155,7 @@ ExplainNode joined_node(const JoinedSource& joined, Names slots) {
   const std::string words = join_words(joined);
   ExplainNode node = source_node(joined.source, words.empty() ? words : words + ": ", slots);
   if (!words.empty()) {
-    node.properties.emplace_back("Join Type", joined.kind == JoinKind::left ? "Left" : "Inner");
+    node.properties.emplace_back("Join Type", join_type(joined));
     node.properties.emplace_back("Join Method", words);
   }
   const auto add = [&node](const std::string& name, const std::string& in_json, const std::string& text) {

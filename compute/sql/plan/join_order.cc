@@ -19,7 +19,7 @@ bool any_has_column(const std::vector<std::vector<ExprPtr>>& lists) {
   });
 }
 
-bool depends_on_row(const IndexPath& path) {
+bool path_depends_on_row(const IndexPath& path) {
   const auto has_column = [](const ExprPtr& expr) { return expr != nullptr && contains_column(*expr); };
   return any_has_column(path.equal) || std::ranges::any_of(path.ranges, [&](const IndexPath::Range& range) {
            return has_column(range.low) || has_column(range.high);
@@ -31,15 +31,6 @@ struct RowEquality {
   const ExprPtr* outer = nullptr;
   const ExprPtr* own = nullptr;
 };
-
-// Whether its functions read rows of the tables before.
-bool depends_on_row(const Source& source) {
-  bool depends = false;
-  if (source.function != nullptr)
-    source.function->for_each_expression(
-        [&depends](const ExprPtr& argument) { depends = depends || contains_column(*argument); });
-  return depends;
-}
 
 class JoinOrder {
  public:
@@ -67,6 +58,8 @@ class JoinOrder {
   }
 
  private:
+  static constexpr int kBeforeAll = 5;
+
   static bool owns(const JoinTable& table, std::uint32_t column) {
     return column >= table.first_column && column < table.first_column + table.columns;
   }
@@ -97,7 +90,7 @@ class JoinOrder {
   // The conditions of a match, as far as they can be evaluated.
   std::vector<const Expr*> usable(const JoinTable& table) const {
     std::vector<const Expr*> all;
-    for (const ExprPtr& condition : table.kind == JoinKind::left ? table.on : conditions_) {
+    for (const ExprPtr& condition : table.kind != JoinKind::inner ? table.on : conditions_) {
       if (ready(*condition, table)) all.push_back(condition.get());
     }
     return all;
@@ -108,17 +101,19 @@ class JoinOrder {
   JoinMethod find_method(JoinTable& table) const {
     table.source.key.clear();
     table.source.index_path.reset();
-    if (depends_on_row(table.source)) return JoinMethod::by_function;
+    if (table.begins_full) return JoinMethod::first;
+    if (depends_on_row(table.source))
+      return table.source.lateral.empty() ? JoinMethod::by_function : JoinMethod::by_query;
     const std::vector<const Expr*> conditions = usable(table);
     const bool has_equality = std::ranges::any_of(
         conditions, [&](const Expr* condition) { return equality(*condition, table).has_value(); });
-    if (table.source.table != nullptr) {
+    if (table.source.table != nullptr && table.kind != JoinKind::full) {
       find_key(table.source, conditions, columns(table));
       if (any_has_column(table.source.key)) return JoinMethod::by_key;
       table.source.key.clear();
       find_index_path(table.source, conditions, columns(table), table.indexes, {});
       const IndexPath* const path = table.source.index_path.get();
-      if (path != nullptr && depends_on_row(*path) && (!path->equal.empty() || !has_equality))
+      if (path != nullptr && path_depends_on_row(*path) && (!path->equal.empty() || !has_equality))
         return JoinMethod::by_index;
       // Its rows come by conditions on the table alone.
       table.source.index_path.reset();
@@ -131,15 +126,20 @@ class JoinOrder {
 
   bool arguments_are_known(const JoinTable& table) const {
     bool known = true;
-    if (table.source.function != nullptr)
-      table.source.function->for_each_expression([&](const ExprPtr& argument) {
-        known = known && all_columns(*argument, [&](std::uint32_t column) { return known_[column]; });
-      });
+    const auto check = [&](const ExprPtr& argument) {
+      known = known && all_columns(*argument, [&](std::uint32_t column) { return known_[column]; });
+    };
+    if (table.source.function != nullptr) table.source.function->for_each_expression(check);
+    std::ranges::for_each(table.source.lateral, check);
     return known;
   }
 
   // -1: it cannot be the next one.
   int score(JoinTable& table) const {
+    // Conditions are about the rows that FULL JOIN has made, so that nothing comes before it.
+    if (table.begins_full || table.kind == JoinKind::full)
+      return (table.kind == JoinKind::full) == begins_full_ ? kBeforeAll : -1;
+    if (begins_full_) return -1;
     if (table.kind == JoinKind::left) {
       const auto is_ready = [&](const ExprPtr& condition) { return ready(*condition, table); };
       if (plan_->sources.empty() || !std::ranges::all_of(table.on, is_ready)) return -1;
@@ -150,6 +150,7 @@ class JoinOrder {
         return 4;
       case JoinMethod::by_index:
       case JoinMethod::by_function:
+      case JoinMethod::by_query:
         return 3;
       case JoinMethod::hash:
         return 2;
@@ -181,12 +182,16 @@ class JoinOrder {
     placed.method = find_method(table);
     placed.first_column = table.first_column;
     const bool by_row = placed.method == JoinMethod::by_key || placed.method == JoinMethod::by_index ||
-                        placed.method == JoinMethod::by_function;
-    std::vector<ExprPtr> own;
+                        placed.method == JoinMethod::by_function || placed.method == JoinMethod::by_query;
+    std::vector<ExprPtr> own = std::move(table.own);
     std::vector<ExprPtr> match;
-    for (ExprPtr& condition : take_ready(table.kind == JoinKind::left ? table.on : conditions_, table)) {
+    std::vector<ExprPtr> ready_now;
+    if (!table.begins_full)
+      ready_now = take_ready(table.kind != JoinKind::inner ? table.on : conditions_, table);
+    for (ExprPtr& condition : ready_now) {
       const std::optional<RowEquality> equal = equality(*condition, table);
-      if (placed.method == JoinMethod::first || (!by_row && is_own(*condition, table))) {
+      const bool before_join = !by_row && table.kind != JoinKind::full && is_own(*condition, table);
+      if (placed.method == JoinMethod::first || before_join) {
         own.push_back(std::move(condition));
       } else if (placed.method == JoinMethod::hash && equal) {
         placed.outer_keys.push_back(clone(**equal->outer));
@@ -197,16 +202,18 @@ class JoinOrder {
     }
     table.source.filter = join_conjuncts(std::move(own));
     placed.match = join_conjuncts(std::move(match));
-    if (table.kind == JoinKind::left) placed.filter = join_conjuncts(take_ready(conditions_, table));
+    if (table.kind != JoinKind::inner) placed.filter = join_conjuncts(take_ready(conditions_, table));
     for (std::uint32_t column = 0; column < table.columns; ++column)
       known_[table.first_column + column] = true;
     placed.source = std::move(table.source);
     plan_->sources.push_back(std::move(placed));
+    begins_full_ = table.begins_full;
   }
 
   std::vector<JoinTable> tables_;    // that are not placed yet
   std::vector<ExprPtr> conditions_;  // likewise
   std::vector<bool> known_;          // the columns of those that are
+  bool begins_full_ = false;         // the last one is the left side of FULL JOIN
   std::unique_ptr<JoinPlan> plan_;
 };
 
@@ -220,6 +227,7 @@ void for_each_expression(SelectPlan& select, const std::function<void(Expr&)>& v
     std::ranges::for_each(joined.source.key, list);
     one(joined.source.filter);
     if (joined.source.function != nullptr) joined.source.function->for_each_expression(one);
+    list(joined.source.lateral);
     if (const IndexPath* const path = joined.source.index_path.get()) {
       path->for_each_expression(one);
     }
@@ -235,6 +243,14 @@ void for_each_expression(SelectPlan& select, const std::function<void(Expr&)>& v
 }
 
 }  // namespace
+
+bool depends_on_row(const Source& source) {
+  bool depends = !source.lateral.empty();
+  if (source.function != nullptr)
+    source.function->for_each_expression(
+        [&depends](const ExprPtr& argument) { depends = depends || contains_column(*argument); });
+  return depends;
+}
 
 std::unique_ptr<JoinPlan> order_join(std::vector<JoinTable> tables, std::vector<ExprPtr> conditions) {
   return JoinOrder(std::move(tables), std::move(conditions)).run();

@@ -21,9 +21,15 @@ struct JoinTable {
   std::uint32_t first_column = 0;
   std::uint32_t columns = 0;
   JoinKind kind = JoinKind::inner;
-  std::vector<ExprPtr> on;  // JoinKind::left: conditions of a match
+  std::vector<ExprPtr> on;  // of an outer join: conditions of a match
+  // Of FULL JOIN: conditions of the table's rows, before they are joined.
+  std::vector<ExprPtr> own;
+  bool begins_full = false;  // it is the left side of FULL JOIN, and comes first
   std::span<const storage::IndexRef> indexes;
 };
+
+// Whether its functions or its query read rows of the tables before.
+bool depends_on_row(const Source& source);
 
 // `conditions`: those that every joined row must meet.
 std::unique_ptr<JoinPlan> order_join(std::vector<JoinTable> tables, std::vector<ExprPtr> conditions);

@@ -9,7 +9,8 @@ namespace namdb::sql {
 
 inline bool is_plain(const SelectPlan& select) {
   return select.join == nullptr && !select.grouped && select.having == nullptr && !select.distinct &&
-         select.locks.empty() && select.order.empty() && select.limit == nullptr && select.offset == nullptr;
+         select.distinct_on == 0 && select.locks.empty() && select.order.empty() && select.limit == nullptr &&
+         select.offset == nullptr;
 }
 
 }  // namespace namdb::sql

@@ -73,6 +73,9 @@ struct WorkingTable {
 
 // Functions in FROM, side by side: a row has the next value of each, and NULL of those that have ended.
 struct SetFunction {
+  static constexpr std::string_view kOptionName = "option_name";
+  static constexpr std::string_view kOptionValue = "option_value";
+
   enum class Kind : std::uint8_t {
     scalar,
     series,
@@ -86,7 +89,7 @@ struct SetFunction {
   struct Call {
     Kind kind = Kind::scalar;
     bool as_text = false;       // of JSON: strings without quotes, and NULL for null
-    std::string_view name;      // of a function of JSON
+    std::string_view name;      // of a function of JSON; the part of an option that unnest gives
     std::vector<ExprPtr> args;  // of a routine: the expression that calls it
     std::size_t columns = 1;
   };
@@ -108,6 +111,8 @@ struct Source {
   storage::TableRef table;
   const VirtualTable* virtual_table = nullptr;
   std::shared_ptr<const DerivedTable> derived;
+  // LATERAL: the values that the derived table's query reads of the rows of the tables before.
+  std::vector<ExprPtr> lateral;
   std::unique_ptr<SetFunction> function;
   std::shared_ptr<const WorkingTable> working;
   std::string name;  // the alias or the table's name
@@ -121,7 +126,7 @@ struct Source {
   ExprPtr filter;                         // all of WHERE; null: every row
 };
 
-enum class JoinKind : std::uint8_t { inner, left };
+enum class JoinKind : std::uint8_t { inner, left, full };
 
 // How the rows of a joined table are found that may match a row of the tables before it.
 enum class JoinMethod : std::uint8_t {
@@ -129,6 +134,7 @@ enum class JoinMethod : std::uint8_t {
   by_key,       // by the source's key, whose values are those of the row before
   by_index,     // by the source's index path, likewise
   by_function,  // by calls with values of the row before
+  by_query,     // by a query with such values
   hash,         // in a table in memory, by the values of hash_keys
   all,          // any may match
 };
@@ -141,7 +147,8 @@ struct JoinedSource {
   // Pairs of expressions whose values are equal where rows match: of the tables before, and of this one.
   std::vector<ExprPtr> outer_keys;
   std::vector<ExprPtr> hash_keys;
-  // The other conditions of a match; null: none. JoinKind::left: a row without a match stays, with NULLs.
+  // The other conditions of a match; null: none. A row without a match stays, with NULLs: of the tables
+  // before with JoinKind::left, and of the table, too, with JoinKind::full.
   ExprPtr match;
   // The conditions of the joined row, the one with NULLs, too; null: none.
   ExprPtr filter;
@@ -221,6 +228,7 @@ struct SelectPlan {
   std::vector<RowLock> locks;    // their targets are no output columns, and stand behind those
   bool distinct = false;         // equal rows are given once
   std::vector<OrderItem> order;  // empty when the rows come in the wanted order
+  std::size_t distinct_on = 0;   // of rows with equal values of so many first items of `order` the first one
   ExprPtr limit;                 // bigint; null: none
   ExprPtr offset;                // bigint; null: none
   bool gives_id = false;         // to its transaction, by namdb_txid()
@@ -241,6 +249,8 @@ enum class SetOperation : std::uint8_t {
   except
 };
 
+struct WindowCalls;
+
 // A table that exists for a statement only: a subquery of FROM, VALUES, or two queries that UNION, INTERSECT
 // or EXCEPT connects.
 struct DerivedTable {
@@ -252,6 +262,8 @@ struct DerivedTable {
   // WITH RECURSIVE: the right query is run again and again, until it gives no rows. Null: it is not
   // recursive.
   std::shared_ptr<const WorkingTable> working;
+  // Behind the query's columns stand those of these calls (plan/window.h). Null: there are none.
+  std::shared_ptr<const WindowCalls> windows;
 };
 
 // A subquery of an expression.
@@ -395,11 +407,18 @@ struct DropViewPlan {
   std::string renamed;  // ALTER VIEW RENAME: the one view's new name
 };
 
+// The options of a new column's sequence.
+struct ColumnSequence {
+  std::string name;  // empty: to be chosen
+  txn::SequenceChange options;
+};
+
 struct CreateTablePlan {
   txn::TableDefinition table;
   // Names of its constraints that the binder has chosen: others will do when they are taken.
   std::set<std::string> chosen_names;
   std::vector<std::uint32_t> sequences;  // the columns that get one each; their defaults name them
+  std::map<std::string, ColumnSequence> sequence_options;  // of these, by column
   bool if_not_exists = false;
 };
 
@@ -417,6 +436,7 @@ struct AlterTablePlan {
   std::vector<ExprPtr> values;
   std::vector<CheckCondition> checks;    // over the new row
   std::vector<std::uint32_t> sequences;  // the columns that get a new one; their defaults name them
+  std::map<std::string, ColumnSequence> sequence_options;  // of these, by column
   // If rows are replaced: all indexes but those of the definition. Otherwise: constraints to add.
   std::vector<txn::IndexDefinition> indexes;
   std::vector<std::string> dropped_constraints;      // if rows stay: UNIQUE
@@ -468,6 +488,21 @@ struct SequencePlan {
   std::vector<std::string> names;  // several: DROP
   bool is_conditional = false;     // IF [NOT] EXISTS
   txn::SequenceChange change;      // of CREATE and ALTER
+  // OWNED BY a column; of NONE the table is empty.
+  struct Owner {
+    std::string table;
+    std::string column;
+  };
+  std::optional<Owner> owner;
+};
+
+// LOCK TABLE ... IN ACCESS SHARE MODE, of tables that there are.
+struct LockPlan {};
+
+// SET CONSTRAINTS.
+struct ConstraintsPlan {
+  std::vector<std::string> names;  // none: ALL
+  bool deferred = false;
 };
 
 enum class TransactionCommand : std::uint8_t {
@@ -582,9 +617,9 @@ struct Plan {
       std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, WithPlan, TruncatePlan,
                    CopyFromPlan, CopyToPlan, CallPlan, CallRoutinePlan, CreateRoutinePlan, DropRoutinePlan,
                    CreateViewPlan, DropViewPlan, Boxed<CreateTablePlan>, Boxed<AlterTablePlan>, DropTablePlan,
-                   CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan, TransactionPlan, SetPlan,
-                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan, PreparePlan,
-                   ExecutePlan, DeclarePlan, FetchPlan, RolePlan>;
+                   CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan, TransactionPlan, LockPlan,
+                   ConstraintsPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan,
+                   ExplainPlan, PreparePlan, ExecutePlan, DeclarePlan, FetchPlan, RolePlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.

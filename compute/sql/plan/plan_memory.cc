@@ -1,5 +1,7 @@
 #include "compute/sql/plan/plan_memory.h"
 
+#include "compute/sql/plan/window.h"
+
 namespace namdb::sql {
 namespace {
 
@@ -75,11 +77,19 @@ std::size_t bytes_of(const DerivedTable& table) {
   for (const SelectPlan* query : {table.query.get(), table.right.get()}) {
     if (query != nullptr) bytes += sizeof(SelectPlan) + kAllocation_bytes + body_bytes(*query);
   }
+  if (table.windows != nullptr) {
+    for (const WindowCall& call : table.windows->calls) {
+      bytes += sizeof(WindowCall) + kAllocation_bytes;
+      call.for_each_expression(
+          [&bytes](const ExprPtr& part) { bytes += sizeof(OrderItem) + bytes_of(part); });
+    }
+  }
   return bytes;
 }
 
 std::size_t bytes_of(const Source& source) {
-  std::size_t bytes = bytes_of(source.name) + bytes_of_lists(source.key) + bytes_of(source.filter);
+  std::size_t bytes = bytes_of(source.name) + bytes_of_lists(source.key) + bytes_of(source.filter) +
+                      bytes_of_list(source.lateral);
   if (source.derived != nullptr) bytes += bytes_of(*source.derived);
   if (source.function != nullptr) {
     bytes += sizeof(SetFunction) + bytes_of_list(source.function->columns) +
@@ -239,6 +249,12 @@ std::size_t body_bytes(const DiscardPlan&) {
 }
 std::size_t body_bytes(const NothingPlan&) {
   return 0;
+}
+std::size_t body_bytes(const LockPlan&) {
+  return 0;
+}
+std::size_t body_bytes(const ConstraintsPlan& plan) {
+  return bytes_of_list(plan.names);
 }
 std::size_t body_bytes(const RolePlan& plan) {
   std::size_t bytes = sizeof(RolePlan);

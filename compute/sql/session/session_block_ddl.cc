@@ -118,7 +118,9 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
     const auto own = std::ranges::find_if(created_in_block_, [&](const CreatedInBlock& created) {
       return created.kind == kind && created.name == name;
     });
-    if (own != created_in_block_.end() && savepoints_.empty()) {
+    // The commit needs the tables that the transaction has written, and validates what it has read.
+    const bool is_used = transaction_ != nullptr && (transaction_->has_writes() || engine_.serializable());
+    if (own != created_in_block_.end() && savepoints_.empty() && !is_used) {
       created_in_block_.erase(own);
       status = co_await drop_relations(silent_drop(kind, name), sink);
       if (!status.ok()) co_return status;

@@ -19,7 +19,8 @@ bool uses_catalog(const Plan& plan) {
   return plan.is_transactional() || plan.as<ExplainPlan>() != nullptr ||
          plan.as<CreateIndexPlan>() != nullptr || plan.as<AlterTablePlan>() != nullptr ||
          plan.as<PreparePlan>() != nullptr || plan.as<DeclarePlan>() != nullptr ||
-         plan.as<CreateTablePlan>() != nullptr || plan.as<CreateViewPlan>() != nullptr;
+         plan.as<CreateTablePlan>() != nullptr || plan.as<CreateViewPlan>() != nullptr ||
+         plan.as<LockPlan>() != nullptr;
 }
 
 std::string_view statistics_name(const Plan& plan) {
@@ -92,6 +93,13 @@ Task<Status> Session::look_up_tables(std::vector<std::string> names, BindInput* 
       if (!read.ok()) co_return read.status();
       for (const auto& [relation, columns] : (*read)->relations) names.push_back(relation);
       input->views.emplace(name, *read);
+    } else if (table == nullptr && environment_.sequences != nullptr &&
+               find_virtual_table("", name) == nullptr && !input->sequences.contains(name)) {
+      std::string sequence = name;
+      const Result<bool> exists = co_await environment_.sequences->exists(std::move(sequence));
+      if (!exists.ok()) co_return exists.status();
+      if (*exists) input->sequences.insert(name);
+      if (*exists) names.emplace_back(storage::kSequencesTable);
     }
     if (table == nullptr || dropped_in_block_.contains(name)) continue;
     input->indexes.emplace(table.get(), table->indexes);
@@ -105,9 +113,13 @@ Task<Status> Session::look_up_tables(std::vector<std::string> names, BindInput* 
 // lead to others.
 void Session::relate_tables(BindInput& input) const {
   if (!engine_.has_foreign_keys() || input.tables.empty()) return;
-  std::map<std::uint32_t, storage::TableRef> all;
-  for (storage::TableRef& table : engine_.cached_tables()) {
-    if (table->replaces == 0 && !dropped_in_block_.contains(table->name)) all.emplace(table->id, table);
+  const std::vector<storage::TableRef> all = engine_.cached_tables();
+  const auto is_there = [this](const storage::Table& table) {
+    return table.replaces == 0 && !dropped_in_block_.contains(table.name);
+  };
+  std::vector<const storage::TableRef*> referencing;
+  for (const storage::TableRef& table : all) {
+    if (!table->foreign_keys.empty() && is_there(*table)) referencing.push_back(&table);
   }
   const auto add = [&input](const storage::TableRef& table) {
     input.indexes.emplace(table.get(), table->indexes);
@@ -119,13 +131,14 @@ void Session::relate_tables(BindInput& input) const {
     const storage::TableRef table = std::move(open.back());
     open.pop_back();
     for (const storage::ForeignKey& key : table->foreign_keys) {
-      const auto parent = all.find(key.references);
-      if (parent != all.end()) add(parent->second);
+      const auto parent = std::ranges::find(all, key.references, [](const auto& other) { return other->id; });
+      if (parent != all.end() && is_there(**parent)) add(*parent);
     }
-    for (const auto& [id, child] : all) {
-      const bool references = std::ranges::any_of(
-          child->foreign_keys, [&](const storage::ForeignKey& key) { return key.references == table->id; });
-      if (references && add(child)) open.push_back(child);
+    for (const storage::TableRef* const child : referencing) {
+      const bool references =
+          std::ranges::any_of((*child)->foreign_keys,
+                              [&](const storage::ForeignKey& key) { return key.references == table->id; });
+      if (references && add(*child)) open.push_back(*child);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/api/long_value_tables.h"
 #include "compute/sql/execute/inner_sink.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/grant_change.h"
@@ -26,7 +27,7 @@ constexpr int kMaxRoleTries = 32;
 std::vector<std::string> sequences_of(const storage::Table& table) {
   std::vector<std::string> names;
   for (const layout::Column& column : table.schema.columns()) {
-    if (const auto filled = sequence_default_of(column)) names.push_back(filled->name);
+    if (const auto filled = owned_sequence_of(column)) names.push_back(filled->name);
   }
   return names;
 }
@@ -134,6 +135,11 @@ Task<Status> Session::change_owner(const ChangeOwnerPlan* plan, ResultSink* sink
     co_return Status();
   }
   if (!status.ok()) co_return status;
+  // While there are no roles, all belongs to the session's user.
+  const bool is_user = plan->owner.kind == RoleName::Kind::named
+                           ? plan->owner.name == facts_.user
+                           : plan->owner.kind != RoleName::Kind::everybody;
+  if (is_user && (facts_.roles == nullptr || facts_.roles->empty())) co_return Status();
   RoleChangeMaker make = [&](RoleActor& actor) { return change_of(actor, *plan, objects.front()); };
   if (objects.front().object.kind == ObjectKind::table) {
     // The sequences of its columns go with a table.
@@ -227,7 +233,9 @@ Task<Status> Session::find_all_objects(ObjectKind kind, std::vector<FoundObject>
   const auto tables = co_await engine_.tables();
   if (!tables.ok()) co_return tables.status();
   for (const storage::TableRef& table : *tables) {
-    if (find_server_table(table->name) != nullptr || table->replaces != 0) continue;
+    if (find_server_table(table->name) != nullptr || table->replaces != 0 ||
+        storage::keeps_long_values(table->name))
+      continue;
     if (kind == ObjectKind::table) {
       found->push_back({{kind, table->id, {}}, table->name, "table"});
       continue;

@@ -47,6 +47,8 @@ constexpr std::array kConditions = {
     Condition{"integrity_constraint_violation", "23000"},
     Condition{"internal_error", "XX000"},
     Condition{"interval_field_overflow", "22015"},
+    Condition{"invalid_argument_for_nth_value_function", "22016"},
+    Condition{"invalid_argument_for_ntile_function", "22014"},
     Condition{"invalid_binary_representation", "22P03"},
     Condition{"invalid_column_reference", "42P10"},
     Condition{"invalid_datetime_format", "22007"},
@@ -54,6 +56,7 @@ constexpr std::array kConditions = {
     Condition{"invalid_function_definition", "42P13"},
     Condition{"invalid_name", "42602"},
     Condition{"invalid_parameter_value", "22023"},
+    Condition{"invalid_preceding_or_following_size", "22013"},
     Condition{"invalid_regular_expression", "2201B"},
     Condition{"invalid_table_definition", "42P16"},
     Condition{"invalid_text_representation", "22P02"},
@@ -91,6 +94,7 @@ constexpr std::array kConditions = {
     Condition{"undefined_table", "42P01"},
     Condition{"unique_violation", "23505"},
     Condition{"untranslatable_character", "22P05"},
+    Condition{"windowing_error", "42P20"},
     Condition{"wrong_object_type", "42809"},
 };
 

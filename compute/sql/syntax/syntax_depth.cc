@@ -92,8 +92,10 @@ SyntaxError parser_error(const PgQueryError& error) {
   const bool exhausted = message.find("memory exhausted") != std::string::npos;
   const bool reserved = message.ends_with("cannot be used as a role name here") ||
                         (message.starts_with("role name ") && message.ends_with(" is reserved"));
+  const bool of_frame = message.starts_with("frame ");
   return {Status(exhausted                             ? ErrorCode::statement_too_complex
                  : reserved                            ? ErrorCode::reserved_name
+                 : of_frame                            ? ErrorCode::windowing_error
                  : message == "invalid Unicode escape" ? ErrorCode::invalid_escape_sequence
                                                        : ErrorCode::syntax_error,
                  message),

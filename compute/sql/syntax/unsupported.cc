@@ -78,7 +78,6 @@ constexpr std::array kKindNames = {
     MemberName{"ConstraintsSetStmt", "SET CONSTRAINTS"},
     MemberName{"LockStmt", "LOCK TABLE"},
     MemberName{"GrantStmt", "GRANT or REVOKE"},
-    MemberName{"DoStmt", "DO"},
     MemberName{"SubLink", "a subquery"},
     MemberName{"RangeSubselect", "a subquery"},
     MemberName{"RangeFunction", "a function in FROM"},

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/catalog/type_routines.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/system/catalog_roles.h"
 #include "compute/sql/value/array.h"
@@ -74,6 +76,12 @@ void add_types(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const TypeId type : all_types()) {
     const TypeId element = element_type(type);
     const std::optional<TypeId> array = array_type(type);
+    const TypeRoutines& routines = type_routines(type);
+    const auto routine = [](const TypeRoutine& one) {
+      Datum datum = Datum::of_integer(one.oid);
+      datum.text = one.name;
+      return datum;
+    };
     rows.add()
         .number("oid", type_oid(type))
         .text("typname", internal_type_name(type))
@@ -88,6 +96,10 @@ void add_types(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .text("typdelim", ",")
         .number("typelem", element == TypeId::unknown ? 0 : type_oid(element))
         .number("typarray", array ? type_oid(*array) : 0)
+        .set("typinput", routine(routines.input))
+        .set("typoutput", routine(routines.output))
+        .set("typreceive", routine(routines.receive))
+        .set("typsend", routine(routines.send))
         .text("typalign", std::string(1, alignment_of(type)))
         .text("typstorage", storage_of(type))
         .number("typtypmod", -1)
@@ -115,7 +127,9 @@ std::int64_t column_count(const CatalogRelation& relation) {
 
 void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
   const RoleTexts roles(input, rows.arena());
-  for (const CatalogRelation& relation : input.catalog->relations()) {
+  const std::set<std::uint32_t> in_foreign_keys = input.catalog->tables_in_foreign_keys();
+  for (const CatalogRelation* const wanted : wanted_relations(input)) {
+    const CatalogRelation& relation = *wanted;
     if (!relation.is_relation()) continue;
     const Oid method = relation.kind == 'r'       ? kHeapMethodOid
                        : relation.kind != 'i'     ? 0
@@ -136,7 +150,7 @@ void add_relations(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .number("relchecks",
                 relation.is_table() ? static_cast<std::int64_t>(relation.table->checks.size()) : 0)
         .flag("relhasrules", relation.view != nullptr)
-        .flag("relhastriggers", relation.is_table() && input.catalog->is_in_foreign_key(*relation.table))
+        .flag("relhastriggers", relation.is_table() && in_foreign_keys.contains(relation.table->id))
         .flag("relispopulated", true)
         .text("relreplident", relation.kind == 'r' ? "d" : "n")
         .set("relacl", roles.grants(relation));
@@ -175,13 +189,16 @@ void add_column(CatalogRowWriter& rows, Oid relation, std::int64_t number, const
 
 ShownColumn shown(const layout::Column& column) {
   const auto sequence = sequence_default_of(column);
-  return {column.name, column_type(column), column.not_null,
-          column.default_text.has_value() && !(sequence && sequence->always),
-          sequence && sequence->always ? "a" : ""};
+  const bool is_identity = sequence && sequence->is_identity();
+  return {column.name, column_type(column), column.not_null, has_default(column) && !is_identity,
+          !is_identity            ? ""
+          : sequence->is_always() ? "a"
+                                  : "d"};
 }
 
 void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const CatalogRelation& relation : input.catalog->relations()) {
+  for (const CatalogRelation* const wanted : wanted_relations(input)) {
+    const CatalogRelation& relation = *wanted;
     std::int64_t number = 0;
     if (relation.system != nullptr) {
       for (const SystemRelation::Column& column : relation.system->columns)
@@ -206,7 +223,8 @@ void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
 }
 
 void add_defaults(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const CatalogRelation& relation : input.catalog->relations()) {
+  for (const CatalogRelation* const wanted : wanted_relations(input)) {
+    const CatalogRelation& relation = *wanted;
     if (!relation.is_table()) continue;
     const std::span<const layout::Column> columns = shown_columns(relation.table->schema);
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -215,7 +233,7 @@ void add_defaults(CatalogRowWriter& rows, const VirtualTableInput& input) {
           .number("oid", relation.oid)
           .number("adrelid", relation.oid)
           .number("adnum", static_cast<std::int64_t>(i + 1))
-          .text("adbin", default_text(columns[i]));
+          .text("adbin", default_text(columns[i], input.catalog->hides_public()));
     }
   }
 }
@@ -224,7 +242,8 @@ void add_defaults(CatalogRowWriter& rows, const VirtualTableInput& input) {
 constexpr Oid kDefaultClassOid = 1978;
 
 void add_indexes(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const CatalogRelation& index : input.catalog->relations()) {
+  for (const CatalogRelation* const wanted : wanted_relations(input)) {
+    const CatalogRelation& index = *wanted;
     if (index.kind != 'i') continue;
     const std::vector<layout::IndexColumn> columns = Catalog::columns_of(index);
     ArrayWriter keys(TypeId::int2vector);
@@ -277,6 +296,8 @@ void add_foreign_key(CatalogRowWriter& rows, const CatalogRelation& constraint) 
       .text("conname", constraint.name)
       .number("connamespace", constraint.schema)
       .text("contype", "f")
+      .flag("condeferrable", key.deferrable)
+      .flag("condeferred", key.initially_deferred)
       .flag("convalidated", !key.not_valid)
       .number("conrelid", Catalog::table_oid(constraint))
       .number("conindid", Catalog::referenced_key(constraint).index)
@@ -291,7 +312,8 @@ void add_foreign_key(CatalogRowWriter& rows, const CatalogRelation& constraint) 
 }
 
 void add_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const CatalogRelation& index : input.catalog->relations()) {
+  for (const CatalogRelation* const wanted : wanted_relations(input)) {
+    const CatalogRelation& index = *wanted;
     if (!index.is_constraint()) continue;
     if (index.is_foreign_key()) {
       add_foreign_key(rows, index);
@@ -329,23 +351,24 @@ void add_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
 void add_sequences(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     if (sequence.kind != 'S') continue;
-    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
+    const txn::SequenceDefinition& definition = sequence.sequence->definition;
     rows.add()
         .number("seqrelid", sequence.oid)
-        .number("seqtypid", type_oid(column_type(column).id))
-        .number("seqstart", 1)
-        .number("seqincrement", 1)
-        .number("seqmax", greatest_number(column.type))
-        .number("seqmin", 1)
-        .number("seqcache", 32);
+        .number("seqtypid", type_oid(type_of(*sequence.sequence)))
+        .number("seqstart", definition.start)
+        .number("seqincrement", definition.increment)
+        .number("seqmax", definition.most)
+        .number("seqmin", definition.least)
+        .number("seqcache", definition.block_numbers)
+        .flag("seqcycle", definition.cycles);
   }
 }
 
-// Each sequence belongs to a column: by an automatic dependency, or by an internal one of an identity column.
+// A sequence belongs to its column by an automatic dependency, or by an internal one if that is an identity.
 void add_dependencies(CatalogRowWriter& rows, const VirtualTableInput& input) {
   constexpr Oid kClassOid = 1259;  // pg_class
   for (const CatalogRelation& sequence : input.catalog->relations()) {
-    if (sequence.kind != 'S') continue;
+    if (sequence.kind != 'S' || sequence.table == nullptr) continue;
     const bool identity = !shown(sequence.table->schema.columns()[sequence.column]).identity.empty();
     rows.add()
         .number("classid", kClassOid)
@@ -436,6 +459,23 @@ CatalogRowMaker find_table(const SystemRelation& relation) {
 }
 
 }  // namespace
+
+std::vector<const CatalogRelation*> wanted_relations(const VirtualTableInput& input) {
+  const WantedRelation& wanted = input.wanted;
+  const auto is_wanted = [&wanted](const CatalogRelation& relation) {
+    if (wanted.is_all()) return true;
+    const bool by_name =
+        relation.name == wanted.name || (relation.table != nullptr && relation.table->name == wanted.name);
+    const bool by_oid = static_cast<std::int64_t>(relation.oid) == wanted.oid ||
+                        (relation.table != nullptr && Catalog::table_oid(relation) == wanted.oid);
+    return (wanted.name.empty() || by_name) && (wanted.oid == 0 || by_oid);
+  };
+  std::vector<const CatalogRelation*> relations;
+  for (const CatalogRelation& relation : input.catalog->relations()) {
+    if (is_wanted(relation)) relations.push_back(&relation);
+  }
+  return relations;
+}
 
 VirtualRows catalog_rows(const SystemRelation& relation, const VirtualTableInput& input) {
   CatalogRowWriter rows(relation, *input.arena);

@@ -10,6 +10,9 @@ namespace namdb::sql {
 // The rows of a relation, which has none unless namdb has something to say there.
 VirtualRows catalog_rows(const SystemRelation& relation, const VirtualTableInput& input);
 
+// Those that the statement asks about.
+std::vector<const CatalogRelation*> wanted_relations(const VirtualTableInput& input);
+
 // Adds the rows of one relation.
 using CatalogRowMaker = void (*)(CatalogRowWriter& rows, const VirtualTableInput& input);
 // Of pg_proc and its like; null: it is none of them.

@@ -31,7 +31,8 @@ bool is_public(const CatalogRelation& relation) {
 
 void add_table_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
   const RoleTexts roles(input, rows.arena());
-  for (const CatalogRelation& relation : input.catalog->relations()) {
+  for (const CatalogRelation* const wanted : wanted_relations(input)) {
+    const CatalogRelation& relation = *wanted;
     if (relation.kind != 'r') continue;
     rows.add()
         .text("schemaname", schema_name(relation.schema))
@@ -42,7 +43,8 @@ void add_table_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
 }
 
 void add_index_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const CatalogRelation& index : input.catalog->relations()) {
+  for (const CatalogRelation* const wanted : wanted_relations(input)) {
+    const CatalogRelation& index = *wanted;
     if (index.kind != 'i') continue;
     rows.add()
         .text("schemaname", schema_name(index.schema))
@@ -56,8 +58,8 @@ void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) 
   const RoleTexts roles(input, rows.arena());
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     if (sequence.kind != 'S') continue;
-    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
-    const TypeId type = column_type(column).id;
+    const CatalogSequence& facts = *sequence.sequence;
+    const TypeId type = type_of(facts);
     Datum shown_type = Datum::of_integer(type_oid(type));
     shown_type.text = type_name(type);
     rows.add()
@@ -65,12 +67,13 @@ void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) 
         .text("sequencename", sequence.name)
         .text("sequenceowner", roles.owner_name(sequence))
         .set("data_type", shown_type)
-        .number("start_value", 1)
-        .number("min_value", 1)
-        .number("max_value", greatest_number(column.type))
-        .number("increment_by", 1)
-        .number("cache_size", 32)
-        .set("last_value", Datum());
+        .number("start_value", facts.definition.start)
+        .number("min_value", facts.definition.least)
+        .number("max_value", facts.definition.most)
+        .number("increment_by", facts.definition.increment)
+        .flag("cycle", facts.definition.cycles)
+        .number("cache_size", facts.definition.block_numbers)
+        .set("last_value", facts.is_called ? Datum::of_integer(facts.last) : Datum());
   }
 }
 
@@ -118,7 +121,8 @@ void add_cursors(CatalogRowWriter& rows, const VirtualTableInput& input) {
 }
 
 void add_information_tables(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const CatalogRelation& relation : input.catalog->relations()) {
+  for (const CatalogRelation* const wanted : wanted_relations(input)) {
+    const CatalogRelation& relation = *wanted;
     if (relation.kind != 'r' && relation.kind != 'v') continue;
     const bool is_table = relation.kind == 'r';
     rows.add()
@@ -170,17 +174,29 @@ void add_interval_facts(Row& row, const Type& type) {
   row.text("interval_type", name.substr(1));
 }
 
+// `sequence` may be null: another session has just dropped it.
+void add_identity_facts(Row& row, const CatalogRelation* sequence) {
+  if (sequence == nullptr || sequence->sequence == nullptr) return;
+  const txn::SequenceDefinition& definition = sequence->sequence->definition;
+  row.text("identity_start", std::to_string(definition.start))
+      .text("identity_increment", std::to_string(definition.increment))
+      .text("identity_maximum", std::to_string(definition.most))
+      .text("identity_minimum", std::to_string(definition.least))
+      .text("identity_cycle", yes_or_no(definition.cycles));
+}
+
 void add_information_column(Row row, const VirtualTableInput& input, const CatalogRelation& relation,
                             std::int64_t position, const layout::Column& column) {
   const Type type = column_type(column);
   const auto sequence = sequence_default_of(column);
-  const bool is_identity = sequence && sequence->always;
+  const bool is_identity = sequence && sequence->is_identity();
   row.text("table_catalog", input.facts->database)
       .text("table_schema", schema_name(relation.schema))
       .text("table_name", relation.name)
       .text("column_name", column.name)
       .number("ordinal_position", position);
-  if (column.default_text && !is_identity) row.text("column_default", default_text(column));
+  if (has_default(column) && !is_identity)
+    row.text("column_default", default_text(column, input.catalog->hides_public()));
   row.text("is_nullable", yes_or_no(!column.not_null))
       .text("data_type", type.is_array() ? "ARRAY" : type_name(type.id));
   if (type.is_string()) {
@@ -195,7 +211,7 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
           number.precision || type.id == TypeId::numeric ? Datum::of_integer(number.radix) : Datum());
   row.set("numeric_scale", number_or_null(number.scale));
   if (type.type_class() == TypeClass::time || type.type_class() == TypeClass::time_of_day)
-    row.number("datetime_precision", type.id == TypeId::date ? 0 : 6);
+    row.number("datetime_precision", type.id == TypeId::date ? 0 : type.modifier < 0 ? 6 : type.modifier);
   if (type.id == TypeId::interval) add_interval_facts(row, type);
   row.text("udt_catalog", input.facts->database)
       .text("udt_schema", kCatalogSchema)
@@ -204,13 +220,12 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
       .text("is_self_referencing", "NO")
       .text("is_identity", yes_or_no(is_identity));
   if (is_identity) {
-    row.text("identity_generation", "ALWAYS")
-        .text("identity_start", "1")
-        .text("identity_increment", "1")
-        .text("identity_maximum", std::to_string(greatest_number(column.type)))
-        .text("identity_minimum", "1");
+    row.text("identity_generation", sequence->is_always() ? "ALWAYS" : "BY DEFAULT");
+    add_identity_facts(row, input.catalog->find("public", sequence->name));
+  } else {
+    row.text("identity_cycle", "NO");
   }
-  row.text("identity_cycle", "NO").text("is_generated", "NEVER").text("is_updatable", "YES");
+  row.text("is_generated", "NEVER").text("is_updatable", "YES");
 }
 
 // A view's column as one of a table. Types that no column of a table has are shown by their names only.
@@ -298,6 +313,7 @@ void add_information_columns(CatalogRowWriter& rows, const VirtualTableInput& in
 void add_information_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& index : input.catalog->relations()) {
     if (!index.is_constraint()) continue;
+    const storage::ForeignKey* const key = index.foreign_key;
     rows.add()
         .text("constraint_catalog", input.facts->database)
         .text("constraint_schema", schema_name(index.schema))
@@ -309,8 +325,8 @@ void add_information_constraints(CatalogRowWriter& rows, const VirtualTableInput
                                  : index.is_check()       ? "CHECK"
                                  : index.is_primary_key() ? "PRIMARY KEY"
                                                           : "UNIQUE")
-        .text("is_deferrable", "NO")
-        .text("initially_deferred", "NO")
+        .text("is_deferrable", key != nullptr && key->deferrable ? "YES" : "NO")
+        .text("initially_deferred", key != nullptr && key->initially_deferred ? "YES" : "NO")
         .text("enforced", "YES");
   }
 }
@@ -390,9 +406,12 @@ void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& 
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     // Those of identity columns are not shown.
     if (sequence.kind != 'S') continue;
-    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
-    if (sequence_default_of(column)->always) continue;
-    const Type type = column_type(column);
+    if (sequence.table != nullptr) {
+      const auto filled = sequence_default_of(sequence.table->schema.columns()[sequence.column]);
+      if (filled && filled->is_identity()) continue;
+    }
+    const txn::SequenceDefinition& definition = sequence.sequence->definition;
+    const Type type{type_of(*sequence.sequence)};
     const NumberFacts number = number_facts(type);
     rows.add()
         .text("sequence_catalog", input.facts->database)
@@ -402,11 +421,33 @@ void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& 
         .set("numeric_precision", number_or_null(number.precision))
         .number("numeric_precision_radix", 2)
         .number("numeric_scale", 0)
-        .text("start_value", "1")
-        .text("minimum_value", "1")
-        .text("maximum_value", std::to_string(greatest_number(column.type)))
-        .text("increment", "1")
-        .text("cycle_option", "NO");
+        .text("start_value", std::to_string(definition.start))
+        .text("minimum_value", std::to_string(definition.least))
+        .text("maximum_value", std::to_string(definition.most))
+        .text("increment", std::to_string(definition.increment))
+        .text("cycle_option", yes_or_no(definition.cycles));
+  }
+}
+
+// Relations whose uses nobody counts.
+template <char kKind, bool kOfUsers, bool kOfSystem>
+void add_uncounted(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
+    const bool of_users = relation.schema == kPublicSchemaOid;
+    if (relation.kind != kKind || !(of_users ? kOfUsers : kOfSystem)) continue;
+    if (kKind != 'i') {
+      rows.add_unknown()
+          .number("relid", relation.oid)
+          .text("schemaname", schema_name(relation.schema))
+          .text("relname", relation.name);
+      continue;
+    }
+    rows.add_unknown()
+        .number("relid", Catalog::table_oid(relation))
+        .number("indexrelid", relation.oid)
+        .text("schemaname", schema_name(relation.schema))
+        .text("relname", relation.table->name)
+        .text("indexrelname", relation.name);
   }
 }
 
@@ -417,6 +458,18 @@ struct ViewRows {
 };
 
 constexpr std::array kViews = {
+    ViewRows{kCatalogSchema, "pg_stat_all_tables", add_uncounted<'r', true, true>},
+    ViewRows{kCatalogSchema, "pg_stat_user_tables", add_uncounted<'r', true, false>},
+    ViewRows{kCatalogSchema, "pg_stat_sys_tables", add_uncounted<'r', false, true>},
+    ViewRows{kCatalogSchema, "pg_statio_all_tables", add_uncounted<'r', true, true>},
+    ViewRows{kCatalogSchema, "pg_statio_user_tables", add_uncounted<'r', true, false>},
+    ViewRows{kCatalogSchema, "pg_statio_sys_tables", add_uncounted<'r', false, true>},
+    ViewRows{kCatalogSchema, "pg_stat_all_indexes", add_uncounted<'i', true, true>},
+    ViewRows{kCatalogSchema, "pg_stat_user_indexes", add_uncounted<'i', true, false>},
+    ViewRows{kCatalogSchema, "pg_statio_all_indexes", add_uncounted<'i', true, true>},
+    ViewRows{kCatalogSchema, "pg_statio_user_indexes", add_uncounted<'i', true, false>},
+    ViewRows{kCatalogSchema, "pg_statio_all_sequences", add_uncounted<'S', true, true>},
+    ViewRows{kCatalogSchema, "pg_statio_user_sequences", add_uncounted<'S', true, false>},
     ViewRows{kCatalogSchema, "pg_roles", add_shown_roles},
     ViewRows{kCatalogSchema, "pg_user", add_users},
     ViewRows{kCatalogSchema, "pg_shadow", add_shadows},

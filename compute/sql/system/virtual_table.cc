@@ -2,9 +2,11 @@
 
 #include <array>
 
+#include "compute/api/long_value_tables.h"
 #include "compute/sql/catalog/system_relations.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/session_directory.h"
+#include "compute/sql/system/keywords.h"
 #include "compute/sql/system/statistics.h"
 #include "compute/sql/value/row_id.h"
 
@@ -56,6 +58,7 @@ Task<Result<VirtualRows>> tables_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
+    if (storage::keeps_long_values(table->name)) continue;
     std::string partition;
     for (const std::uint32_t column : table->schema.partition()) {
       partition += (partition.empty() ? "" : ", ") + table->schema.columns()[column].name;
@@ -74,6 +77,7 @@ Task<Result<VirtualRows>> columns_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
+    if (storage::keeps_long_values(table->name)) continue;
     const std::span<const layout::Column> columns = shown_columns(table->schema);
     for (std::uint32_t i = 0; i < columns.size(); ++i) {
       const int key = table->schema.key_position(i);
@@ -94,6 +98,7 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
+    if (storage::keeps_long_values(table->name)) continue;
     for (const storage::IndexRef& index : table->indexes) {
       if (index->replaced()) continue;
       std::string columns;
@@ -110,6 +115,11 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
     }
   }
   co_return rows;
+}
+
+// Of a function without arguments, which stands in FROM.
+Task<Result<VirtualRows>> keyword_table_rows(VirtualTableInput input) {
+  co_return keyword_rows(*input.arena);
 }
 
 Datum time_of(const std::optional<std::int64_t>& time_us) {
@@ -203,6 +213,14 @@ const std::vector<VirtualTable>& all_tables() {
        "namdb_procedures",
        {{"schema_name", {TypeId::text}}, {"procedure_name", {TypeId::text}}, {"definition", {TypeId::text}}},
        procedures_rows},
+      {"pg_catalog",
+       "pg_get_keywords",
+       {{"word", {TypeId::text}},
+        {"catcode", {TypeId::char1}},
+        {"barelabel", {TypeId::boolean}},
+        {"catdesc", {TypeId::text}},
+        {"baredesc", {TypeId::text}}},
+       keyword_table_rows},
       {"pg_catalog",
        "pg_stat_activity",
        {{"datname", {TypeId::text}},

@@ -25,6 +25,14 @@ struct VirtualColumn {
   bool hidden = false;  // `*` does not give it
 };
 
+// The relations of the catalog that a statement asks about: that one, and those that belong to it, such as a
+// table's indexes. Rows about others need not be made. Neither identity nor name: all of them.
+struct WantedRelation {
+  std::int64_t oid = 0;
+  std::string name;
+  bool is_all() const { return oid == 0 && name.empty(); }
+};
+
 // The state that rows are computed from. Strings of the rows live in the arena.
 struct VirtualTableInput {
   txn::Engine* engine = nullptr;
@@ -32,6 +40,7 @@ struct VirtualTableInput {
   Arena* arena = nullptr;
   const SessionFacts* facts = nullptr;  // of the session that reads
   const Catalog* catalog = nullptr;     // of relations of the catalog only
+  WantedRelation wanted;                // likewise
 };
 
 using VirtualRows = std::vector<std::vector<Datum>>;

@@ -9,6 +9,7 @@
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/interval.h"
 #include "compute/sql/value/json_text.h"
+#include "compute/sql/value/time_precision.h"
 #include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
 
@@ -246,20 +247,8 @@ Status cast_array(const Datum& in, TypeId from, const Type& to, bool explicit_ca
   return {};
 }
 
-}  // namespace
-
-bool needs_catalog(TypeId from, TypeId to) {
-  return Type{to}.is_catalog_object() && from != to;
-}
-
-bool needs_time_zone(TypeId from, TypeId to) {
-  const auto has_zone = [](TypeId id) {
-    return id == TypeId::timestamptz || element_type(id) == TypeId::timestamptz;
-  };
-  return has_zone(from) != has_zone(to);
-}
-
-Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit_cast,
+// Without the precision of a time.
+Status cast_whole(const Datum& in, TypeId from_id, const Type& to, bool explicit_cast,
                   const TimeContext& time, Arena& arena, Datum& out) {
   const TypeClass from = Type{from_id}.type_class();
   if (to.is_string()) {
@@ -316,6 +305,26 @@ Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit
   }
   if (to.id == TypeId::boolean) out = Datum::of_boolean(in.integer != 0);
   return {};
+}
+
+}  // namespace
+
+bool needs_catalog(TypeId from, TypeId to) {
+  return Type{to}.is_catalog_object() && from != to;
+}
+
+bool needs_time_zone(TypeId from, TypeId to) {
+  const auto has_zone = [](TypeId id) {
+    return id == TypeId::timestamptz || element_type(id) == TypeId::timestamptz;
+  };
+  return has_zone(from) != has_zone(to);
+}
+
+Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit_cast,
+                  const TimeContext& time, Arena& arena, Datum& out) {
+  Status status = cast_whole(in, from_id, to, explicit_cast, time, arena, out);
+  if (status.ok() && has_time_precision(to.id)) out.integer = at_precision(out.integer, to);
+  return status;
 }
 
 }  // namespace namdb::sql

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/value/interval.h"
 
 namespace namdb::sql {
@@ -211,13 +212,36 @@ Type column_type(layout::ColumnType type, unsigned precision, unsigned scale) {
   return {};
 }
 
+namespace {
+
+bool tells_time(const Type& type) {
+  return type.type_class() == TypeClass::time || type.type_class() == TypeClass::time_of_day;
+}
+
+}  // namespace
+
 Type column_type(const layout::Column& column) {
   Type type = column_type(column.type, column.precision, column.scale);
+  if (layout::is_unbounded_varchar(column)) return type;
   if (type.id == TypeId::varchar || type.id == TypeId::bpchar)
     return string_type(type.id, column.length_bytes);
+  if (tells_time(type) && column.length_bytes != 0)
+    type.modifier = static_cast<std::int32_t>(column.length_bytes) - 1;
   if (type.id == TypeId::interval && column.length_bytes != 0)
     type.modifier = static_cast<std::int32_t>(column.length_bytes);
+  if (const std::uint32_t length = element_length(column); length != 0)
+    type.modifier = string_type(TypeId::varchar, length).modifier;
   return type;
+}
+
+std::uint32_t element_length(const layout::Column& column) {
+  if (column.type != layout::ColumnType::varchar_array) return 0;
+  return column.precision * 256U + column.scale;
+}
+
+void set_element_length(layout::Column& column, std::uint32_t length_characters) {
+  column.precision = static_cast<std::uint8_t>(length_characters / 256);
+  column.scale = static_cast<std::uint8_t>(length_characters % 256);
 }
 
 std::string_view type_name(TypeId id) {
@@ -233,6 +257,8 @@ std::string type_name(const Type& type) {
     name += "(" + std::to_string(*precision) + "," + std::to_string(*type.numeric_scale()) + ")";
   }
   if (type.id == TypeId::interval) name += interval_fields(type.modifier);
+  if (tells_time(type) && type.modifier >= 0)
+    name.insert(name.find(' '), "(" + std::to_string(type.modifier) + ")");
   return name;
 }
 

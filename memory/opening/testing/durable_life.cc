@@ -95,7 +95,7 @@ Status DurableLife::drop_table(const std::string& name) {
   return client_->call<control::DropTableReply>(control::DROP_TABLE, request).status();
 }
 
-const std::map<std::string, control::RoutineDescriptor>& DurableLife::routines() const {
+const Catalog::ByName<control::RoutineDescriptor>& DurableLife::routines() const {
   return cluster_->server->catalog()->routines();
 }
 

@@ -85,7 +85,7 @@ class DurableLife {
   // Keys in the index's tree.
   std::size_t index_entries(const std::string& name) const;
   std::vector<std::string> tables() const;
-  const std::map<std::string, control::RoutineDescriptor>& routines() const;
+  const Catalog::ByName<control::RoutineDescriptor>& routines() const;
 
  private:
   struct Place {

@@ -34,6 +34,24 @@ Task<Result<OperationCounters>> run(txn::Engine* engine, std::int64_t reads, std
   co_return transaction->counters();
 }
 
+// Reads `reads` rows and writes none of them, and reads and writes `writes` others.
+Task<Result<OperationCounters>> look(txn::Engine* engine, std::int64_t reads, std::int64_t writes) {
+  auto table = co_await engine->table(kPairs);
+  const auto session = engine->open_session();
+  const auto transaction = engine->begin(*session);
+  std::vector<txn::RowId> rows;
+  for (std::int64_t id = 0; id < reads; ++id) transaction->read(*table, key_of((*table)->schema, id).bytes());
+  for (std::int64_t id = 0; id < writes; ++id)
+    rows.push_back(transaction->get(*table, key_of((*table)->schema, reads + id).bytes()));
+  Status status = co_await transaction->fetch();
+  for (const txn::RowId row : rows) {
+    if (status.ok()) status = transaction->update(row).set_integer(1, 1);
+  }
+  if (status.ok()) status = co_await transaction->commit();
+  if (!status.ok()) co_return status;
+  co_return transaction->counters();
+}
+
 struct Setup {
   std::string_view stages = "one-sided";
   std::string_view without;
@@ -78,8 +96,9 @@ TEST_CASE("two rows read and two written cost each protocol what its table says"
     std::uint64_t operations;
     std::uint64_t round_trips;
   };
-  const Budget budget = GENERATE(Budget{"si", 20, 4}, Budget{"occ", 15, 4}, Budget{"nowait", 17, 2},
-                                 Budget{"waitdie", 17, 2}, Budget{"sundial", 24, 4}, Budget{"mvcc", 28, 4});
+  const Budget budget =
+      GENERATE(Budget{"si", 20, 4}, Budget{"occ", 15, 4}, Budget{"nowait", 17, 2}, Budget{"waitdie", 17, 2},
+               Budget{"sundial", 24, 4}, Budget{"mvcc", 28, 4}, Budget{"drtm", 17, 2});
   const OperationCounters counters = cost(budget.protocol, 4, 2);
   CAPTURE(budget.protocol);
   CHECK(counters.one_sided() == budget.operations);
@@ -88,7 +107,7 @@ TEST_CASE("two rows read and two written cost each protocol what its table says"
 
 TEST_CASE("commits that wait for the disk cost one call more, and a round trip where install waits for it",
           "[cost]") {
-  const std::string_view protocol = GENERATE("si", "occ", "nowait", "waitdie", "sundial", "mvcc");
+  const std::string_view protocol = GENERATE("si", "occ", "nowait", "waitdie", "sundial", "mvcc", "drtm");
   const std::string_view stages = GENERATE("one-sided", "two-sided");
   CAPTURE(protocol, stages);
   const OperationCounters memory = cost(protocol, 4, 2, {.stages = stages});
@@ -120,6 +139,36 @@ TEST_CASE("a transaction that only reads validates in one round trip, and one ro
   const OperationCounters locked = cost("nowait", 4, 0);
   CHECK(locked.round_trips == 1);
   CHECK(locked.one_sided() == 1 + 4 + 4);  // what releases comes after the transaction
+}
+
+TEST_CASE("rows that are only read cost a CAS and no round trip under DrTM, and nothing while a lease lasts",
+          "[cost]") {
+  const std::int64_t writes = GENERATE(0, 2);
+  CAPTURE(writes);
+  fabric::sim::SimWorld world(1);
+  ClusterOptions options;
+  options.region_bytes = 64U << 20;
+  options.memory.protocol = "drtm";
+  options.location_cache_bytes = 4U << 20;
+  Cluster cluster(world, options);
+  const std::size_t compute = cluster.add_compute();
+  txn::Engine* const engine = &cluster.worker(compute);
+  REQUIRE(world.run(cluster.node(compute), load_pairs(engine, kRows)).ok());
+  REQUIRE(world.run(cluster.node(compute), look(engine, 2, writes)).ok());
+  world.run_for(20 * kMillisecond_ns);  // the leases have ended
+  const auto leases = world.run(cluster.node(compute), look(engine, 2, writes));
+  REQUIRE(leases.ok());
+  const std::uint64_t written = static_cast<std::uint64_t>(writes);
+  CHECK(leases->round_trips == (writes == 0 ? 1 : 2));
+  CHECK(leases->compare_and_swaps == 2 + written);
+  CHECK(leases->reads == 1 + 2 + written);
+  CHECK(leases->rereads == 0);
+  world.run_for(100 * kMicrosecond_ns);  // the writes are installed
+  const auto leased = world.run(cluster.node(compute), look(engine, 2, writes));
+  REQUIRE(leased.ok());
+  CHECK(leased->round_trips == leases->round_trips);
+  CHECK(leased->compare_and_swaps == written);
+  CHECK(leased->one_sided() == leases->one_sided() - 2);
 }
 
 namespace {
@@ -205,7 +254,7 @@ OperationCounters lookup_cost(std::string_view protocol, Method method) {
 }  // namespace
 
 TEST_CASE("a lookup by a hash index READs a bucket chain, entries and rows, and calls nobody", "[cost]") {
-  const std::string_view protocol = GENERATE("si", "occ", "nowait", "waitdie", "sundial", "mvcc");
+  const std::string_view protocol = GENERATE("si", "occ", "nowait", "waitdie", "sundial", "mvcc", "drtm");
   CAPTURE(protocol);
   // A snapshot is two READs of the vector, others begin with one of the catalog's version.
   const std::uint64_t begin = protocol == "si" ? 2 : 1;

@@ -134,6 +134,49 @@ class DeadReadersStay final : public Mutant {
   }
 };
 
+// DrTM: the records that have been READ with their leases.
+class LeasedRecords : public Mutant {
+ protected:
+  static std::uint32_t read_bytes() { return record_layout().current_bytes() + 8; }
+  void note(const Posting& posting, const fabric::Operation& operation) {
+    if (operation.kind == fabric::OperationKind::read && operation.length_bytes == read_bytes())
+      records_.insert({posting.server, operation.remote_offset});
+  }
+  bool is_lease(const Posting& posting, const fabric::Operation& operation) const {
+    return records_.contains(
+        {posting.server, operation.remote_offset - layout::lease_offset(record_layout())});
+  }
+
+ private:
+  std::set<std::pair<std::size_t, std::uint64_t>> records_;
+};
+
+// The writer of a row sees no lease of its readers.
+class ReadLeasesNotSeen final : public LeasedRecords {
+ public:
+  void after(Posting& posting) override {
+    for (const fabric::Operation& operation : posting.operations) {
+      if (operation.kind != fabric::OperationKind::read) continue;
+      note(posting, operation);
+      if (operation.length_bytes == read_bytes())
+        layout::store_word(operation.local + layout::lease_offset(record_layout()), 0);
+      if (operation.length_bytes == 8 && is_lease(posting, operation)) layout::store_word(operation.local, 0);
+    }
+  }
+};
+
+// A lease ends earlier than its reader believes.
+class LeasesTrustedTooLong final : public LeasedRecords {
+ public:
+  void before(Posting& posting) override {
+    for (fabric::Operation& operation : posting.operations) {
+      note(posting, operation);
+      if (operation.kind == fabric::OperationKind::compare_and_swap && is_lease(posting, operation))
+        operation.operand -= 2 * kMillisecond_ns;
+    }
+  }
+};
+
 std::function<void(Scenario&)> under(const char* protocol) {
   return [protocol](Scenario& scenario) { scenario.cluster.memory.protocol = protocol; };
 }
@@ -199,6 +242,10 @@ std::vector<MutantCase> serializable_mutants() {
       {"under MVCC, a writer does not look at the floor of timestamps",
        "compute/protocol/timestamp_ordering/timestamp_ordering.cc", Emphasis::snapshots, 40,
        "no serial order explains", make_mutant<FloorsNotSeen>, nullptr, new_rows_under("mvcc")},
+      {"a writer does not look at the read lease of a row", "compute/protocol/drtm/drtm.cc",
+       Emphasis::snapshots, 7, "write skew", make_mutant<ReadLeasesNotSeen>, nullptr, under("drtm")},
+      {"a read lease is trusted past its end", "compute/protocol/drtm/read_leases.cc", Emphasis::snapshots,
+       28, "write skew", make_mutant<LeasesTrustedTooLong>, nullptr, under("drtm")},
   };
 }
 

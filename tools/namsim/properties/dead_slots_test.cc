@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "common/calls/journal_calls.h"
+#include "common/calls/protocol_version.h"
 #include "common/layout/journal.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/cluster/cluster.h"
@@ -32,7 +33,7 @@ struct Manual {
   Manual(SimWorld& its_world, char its_id, std::uint32_t memory_servers)
       : world(its_world), node(its_world.add_node(std::string("manual-") + its_id)), fabric(node) {
     control::Hello hello;
-    hello.set_protocol_version(1);
+    hello.set_protocol_version(calls::kProtocolVersion);
     hello.set_compute_id(std::string(16, its_id));
     for (std::uint32_t i = 0; i < memory_servers; ++i) {
       std::string welcome;

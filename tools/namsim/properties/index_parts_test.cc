@@ -97,7 +97,7 @@ struct Subject {
     }
     return sums;
   }
-  const control::IndexDescriptor& in_catalog() {
+  control::IndexDescriptor in_catalog() {
     return cluster.memory(0).server->catalog()->indexes().at("by_number");
   }
   // As many as there are memory servers, or fewer.

@@ -227,7 +227,7 @@ TEST_CASE("under SUNDIAL a row that was overwritten since it was read is no conf
 
 // The index stays for a while for transactions that began before it was dropped. Later ones add no entries.
 TEST_CASE("nobody who commits has missed rows by an index that was dropped meanwhile", "[protocols]") {
-  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial");
+  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial", "drtm");
   CAPTURE(protocol);
   SmallTable rows(protocol);
   rows.create_index(GENERATE(false, true));
@@ -280,7 +280,7 @@ TEST_CASE("a commit that loses a memory server while it locks changes no other m
 // The answered commit is in the journal, and its install may never have left the compute server.
 TEST_CASE("a commit that was answered outlives its compute server, whatever of its install has landed",
           "[protocols]") {
-  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial");
+  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial", "drtm");
   CAPTURE(protocol);
   SmallTable rows(protocol);
   rows.add_compute();

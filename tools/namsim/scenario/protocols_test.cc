@@ -13,7 +13,7 @@ namespace namdb::sim {
 namespace {
 
 void run_seeds(std::string_view protocol, const char* workload, std::uint64_t default_count, bool faults,
-               txn::ReadLocks read_locks = txn::ReadLocks::none) {
+               txn::ReadLocks read_locks = txn::ReadLocks::automatic) {
   const auto [first, count] = Seeds(default_count);
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {

@@ -1,6 +1,7 @@
 #include "tools/namsim/workloads/procedure_client.h"
 
 #include "common/base/check.h"
+#include "compute/procedure/piece_watch.h"
 #include "compute/procedure/resolve_tables.h"
 #include "compute/sql/value/value_format.h"
 
@@ -35,8 +36,8 @@ Value value_of(const std::string& text, const procedure::Parameter& result) {
 }  // namespace
 
 ProcedureClient::ProcedureClient(txn::Engine& engine, const procedure::ProcedureRegistry& procedures,
-                                 bool by_sql)
-    : engine_(engine), procedures_(procedures) {
+                                 bool by_sql, const procedure::DeclaredPieces* pieces)
+    : engine_(engine), procedures_(procedures), pieces_(pieces) {
   if (by_sql) {
     sql_ = std::make_unique<SqlClient>(engine, procedures);
   } else {
@@ -53,8 +54,11 @@ reactor::Task<Status> ProcedureClient::call(std::string procedure, std::vector<V
   if (!tables.ok()) co_return tables.status();
   const auto transaction = engine_.begin(*session_);
   results->assign(definition->results.size(), Value());
-  procedure::Context context(*transaction, *tables, arguments, *results, 0);
+  procedure::PieceWatch watch(*transaction);
+  procedure::Context context(watch, *tables, arguments, *results, 0);
   Status status = co_await definition->run(context);
+  const procedure::Chopping* const pieces = pieces_ == nullptr ? nullptr : pieces_->find(procedure);
+  if (status.ok() && pieces != nullptr) status = watch.check(*pieces);
   status = co_await txn::confirm_error(transaction.get(), std::move(status));
   if (status.ok()) status = co_await transaction->commit();
   co_return status;

@@ -49,7 +49,7 @@ class TpccWorkload::Client final : public WorkloadClient {
       : workload_(workload),
         engine_(engine),
         session_(engine.open_session()),
-        calls_(engine, workload.procedures_, workload.random().chance(0.6)) {}
+        calls_(engine, workload.procedures_, workload.random().chance(0.6), &workload.pieces_) {}
 
   reactor::Task<history::Outcome> run_one(std::uint64_t session_id) override {
     const std::size_t record = workload_.begin_record(session_id);
@@ -101,6 +101,7 @@ class TpccWorkload::Client final : public WorkloadClient {
 TpccWorkload::TpccWorkload(fabric::sim::SimWorld& world, history::History& history, WorkloadOptions options)
     : Workload(world, history, options) {
   workloads::register_tpcc(procedures_);
+  workloads::declare_tpcc_pieces(pieces_);
   scale_.warehouses = world.random().chance(0.3) ? 2 : 1;
   scale_.items = static_cast<std::uint32_t>(options.keys);
   by_warehouse_ = options.keys % 2 == 1;

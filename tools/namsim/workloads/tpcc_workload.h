@@ -31,6 +31,7 @@ class TpccWorkload final : public Workload {
   reactor::Task<Status> audit(txn::Engine& engine, txn::Transaction& transaction, std::uint64_t pause_ns);
 
   procedure::ProcedureRegistry procedures_;
+  procedure::DeclaredPieces pieces_;
   workloads::tpcc::Scale scale_;
   bool by_warehouse_;        // whether tables are partitioned; decided by the number of keys
   std::uint64_t districts_;  // that orders are for; payments go to all

@@ -1,0 +1,40 @@
+// Maps the pages of a region before they are used: a thread of its own makes their page-table entries, of
+// those that lie behind the last one that was reached. Otherwise a worker faults at each page that it touches
+// first, and records are handed out from the region's beginning on. It makes no pages: those that the memory
+// server has not made yet are left alone, since who makes a page has it in its control group's account.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+namespace namdb::fabric::shm {
+
+class PageMapper {
+ public:
+  // How far it is ahead: so many bytes of page tables, by 512, may be there for nothing.
+  static constexpr std::uint64_t kAhead_bytes = 256U << 20;
+
+  PageMapper() = default;
+  PageMapper(const PageMapper&) = delete;
+  PageMapper& operator=(const PageMapper&) = delete;
+  ~PageMapper() { stop(); }
+
+  // Somebody uses the region's bytes up to `reached_bytes`, of `mapped_bytes`. Any thread.
+  void reach(std::byte* region, std::uint64_t reached_bytes, std::uint64_t mapped_bytes);
+  // Before the region is unmapped.
+  void stop();
+
+ private:
+  void run(std::byte* region);
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::uint64_t wanted_bytes_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;  // once it is needed
+};
+
+}  // namespace namdb::fabric::shm

@@ -1,0 +1,51 @@
+// LIST_COMPUTES and DRAIN_COMPUTE: the compute servers that are connected, and the end of one. Memory server
+// 0 knows them by their workers' heartbeats, and tells them in its replies.
+#include <algorithm>
+#include <map>
+
+#include "memory/calls/methods.h"
+
+namespace namdb::memory::handlers {
+
+Status list_computes(Caller caller, const control::ListComputesRequest& /*request*/,
+                     control::ListComputesReply& reply) {
+  const Peers& peers = caller.server.peers;
+  const std::uint64_t now_ns = caller.server.executor.now_ns();
+  std::map<std::uint64_t, control::ComputeServer> computes;  // by process
+  std::map<std::uint64_t, std::uint64_t> heard_ns;           // its newest heartbeat
+  for (const auto& [id, peer] : peers.all()) {
+    const ComputeProcess& process = peer.process;
+    if (process.id == 0) continue;
+    control::ComputeServer& compute = computes[process.id];
+    compute.set_workers(compute.workers() + 1);
+    compute.set_silent_ns(std::max(compute.silent_ns(), now_ns - std::min(now_ns, peer.last_heard_ns)));
+    compute.set_draining(peers.draining(process.id));
+    std::uint64_t& newest_ns = heard_ns[process.id];
+    if (compute.workers() > 1 && peer.last_heard_ns < newest_ns) continue;
+    newest_ns = peer.last_heard_ns;
+    control::ComputeFacts& facts = *compute.mutable_facts();
+    facts.set_process(process.id);
+    facts.set_address(process.address);
+    facts.set_version(process.version);
+    facts.set_started_us(process.started_us);
+    facts.set_sessions(process.sessions);
+  }
+  for (auto& [process, compute] : computes) *reply.add_computes() = std::move(compute);
+  return Status();
+}
+
+Status drain_compute(Caller caller, const control::DrainComputeRequest& request,
+                     control::DrainComputeReply& /*reply*/) {
+  if (!caller.peer().tool)
+    return Status(ErrorCode::insufficient_privilege, "only tools may end a compute server");
+  Peers& peers = caller.server.peers;
+  const auto is_meant = [&request](const auto& entry) {
+    return entry.second.process.id != 0 && entry.second.process.id == request.process();
+  };
+  if (!std::ranges::any_of(peers.all(), is_meant))
+    return Status(ErrorCode::undefined_object, "no worker of that compute server is connected");
+  peers.drain(request.process());
+  return Status();
+}
+
+}  // namespace namdb::memory::handlers

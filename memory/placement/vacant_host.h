@@ -1,0 +1,52 @@
+// The host of a folder whose region is not there: it waits for one (arrival.h), or had one that is elsewhere
+// now. It says where regions are, and takes orders to move one here. Workers are told to look elsewhere;
+// other memory servers see by the epoch 0 of its welcome that no region is here.
+//
+// To the claim that took the region away it says yes: no peer of the former memory server has a channel any
+// more, for this object is made when that server has ended (region_host.h).
+//
+// One executor's thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/placement/arrival.h"
+#include "memory/placement/place_record.h"
+
+namespace namdb::memory {
+
+class VacantHost final : public fabric::Service {
+ public:
+  // All outlive this. `arrival`: null where the region has gone. `shut_down` is called when a tool asks for
+  // that.
+  VacantHost(std::uint32_t server_count, PlaceKeeper& keeper, Arrival* arrival,
+             std::function<void()> shut_down);
+
+  Result<std::string> on_connect(fabric::PeerId peer, std::string_view hello) override;
+  reactor::Task<Status> on_call(fabric::PeerId peer, std::uint16_t method, std::string_view request,
+                                std::string& reply) override;
+  void on_disconnect(fabric::PeerId /*peer*/) override {}
+
+ private:
+  Status no_region() const;
+  reactor::Task<Status> configuration(std::string_view request, std::string* reply);
+  Status hand_over(std::string_view request, std::string& reply) const;
+  Status move(std::string_view request, std::string& reply);
+
+  std::uint32_t server_count_;
+  PlaceKeeper& keeper_;
+  Arrival* arrival_;
+  std::function<void()> shut_down_;
+};
+
+// Of a tool that is named so, with a fresh id.
+std::string tool_hello(Random& random, const std::string& name);
+
+}  // namespace namdb::memory
