@@ -49,17 +49,27 @@ const Change* insert(StagedTransaction& transaction, const std::vector<Change>& 
   return nullptr;
 }
 
-void plan(const Access& access, const IndexRef& index, Changes& changes) {
+// No entry has room for the key of a row with a value that does not lie in the row.
+Status check_length(const storage::Index& index, const layout::IndexKey& key) {
+  if (key.bytes.size() <= layout::kMaxString_bytes) return {};
+  return Status(ErrorCode::limit_exceeded, "a key of index \"" + index.name + "\" is too long");
+}
+
+Status plan(const Access& access, const IndexRef& index, Changes& changes) {
   const layout::Schema& schema = access.table->schema;
   std::optional<layout::IndexKey> before;
   std::optional<layout::IndexKey> after;
   if (access.stored())
     before = layout::index_key(index->shape, layout::RowView(schema, access.lookup.payload()));
   if (access.found()) after = layout::index_key(index->shape, layout::RowView(schema, access.image_row()));
-  if (before == after) return;
+  if (before == after) return {};
+  if (after) {
+    if (Status status = check_length(*index, *after); !status.ok()) return status;
+  }
   const layout::Schema& entries = index->entries->schema;
   if (before) changes.gone.push_back({index, layout::hash_entry(entries, *before), &access});
   if (after) changes.come.push_back({index, layout::hash_entry(entries, *after), &access});
+  return {};
 }
 
 // A unique index has one entry at most, with a key that is known: no chain is READ where its place is cached.
@@ -125,7 +135,8 @@ reactor::Task<Status> write_hash_entries(StagedTransaction* transaction) {
     // The indexes of the current catalog: the builder of an index waits for transactions that may not know of
     // it.
     for (const IndexRef& index : access.table->indexes) {
-      if (index->hash) plan(access, index, changes);
+      if (!index->hash) continue;
+      if (Status status = plan(access, index, changes); !status.ok()) co_return status;
     }
   }
   if (changes.gone.empty() && changes.come.empty()) co_return Status();
@@ -156,6 +167,7 @@ reactor::Task<Status> enter_hash_entries(StagedTransaction* transaction, storage
   for (const RowId row : rows) {
     if (!transaction->found(row)) continue;
     const layout::IndexKey key = layout::index_key(index->shape, transaction->row(row));
+    if (Status fits = check_length(*index, key); !fits.ok()) co_return fits;
     come.push_back({index, layout::hash_entry(index->entries->schema, key)});
     if (transaction->control().validation() == nullptr) transaction->update(row);
   }

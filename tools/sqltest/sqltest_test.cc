@@ -3,8 +3,14 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "common/layout/long_value.h"
+#include "compute/api/long_value_tables.h"
 #include "tools/sqltest/corpus.h"
 #include "tools/sqltest/session_client.h"
 
@@ -18,6 +24,42 @@ std::vector<std::filesystem::path> corpus_files() {
   }
   std::ranges::sort(files);
   return files;
+}
+
+// The parts of long values (docs/internals/long-values.md): those that rows have, and those that are there.
+struct LongValueParts {
+  std::map<std::pair<std::uint32_t, std::string>, std::size_t> wanted;
+  std::map<std::pair<std::uint32_t, std::string>, std::size_t> there;
+};
+
+reactor::Task<void> count_parts(sql::testing::FakeEngine& engine, LongValueParts& parts) {
+  const auto session = engine.open_session();
+  const auto transaction = engine.begin(*session);
+  std::map<std::uint32_t, std::size_t> part_bytes;
+  const std::vector<storage::TableRef> tables = engine.cached_tables();
+  for (const storage::TableRef& table : tables) {
+    if (storage::keeps_long_values(table->name))
+      part_bytes[table->id] = table->schema.columns().back().length_bytes;
+  }
+  for (const storage::TableRef& table : tables) {
+    const auto scan = transaction->scan(table);
+    std::vector<layout::Row> rows;
+    do {
+      const Status status = co_await scan->next(rows);
+      REQUIRE(status.ok());
+      for (const layout::Row& row : rows) {
+        if (part_bytes.contains(table->id)) ++parts.there[{table->id, std::string(row.view().text(0))}];
+        for (std::uint32_t column = 0; column < table->schema.columns().size(); ++column) {
+          if (!layout::is_long(row.view(), column)) continue;
+          const auto place = layout::unpack_long_value_place(layout::long_value_place(row.view(), column));
+          REQUIRE(part_bytes.contains(place.table));
+          const std::size_t each = part_bytes[place.table];
+          parts.wanted[{place.table, std::string(place.id_bytes())}] +=
+              (place.length_bytes + each - 1) / each;
+        }
+      }
+    } while (!rows.empty());
+  }
 }
 
 }  // namespace
@@ -37,6 +79,13 @@ TEST_CASE("every statement of the corpus is answered as expected", "[sqltest]") 
         FAIL_CHECK(file.filename().string() << " " << failure);
       }
       CHECK(database.engine().open_transactions() == 0);
+      // No value lost its parts, and none are left over.
+      LongValueParts parts;
+      reactor::testing::ManualExecutor executor;
+      reactor::Gate gate;
+      executor.spawn(gate, count_parts(database.engine(), parts));
+      executor.run_until([&gate] { return gate.count() == 0; });
+      CHECK(parts.wanted == parts.there);
     }
   }
 }

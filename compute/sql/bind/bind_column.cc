@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "common/layout/long_value.h"
 #include "common/layout/wide_value.h"
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/check_status.h"
@@ -101,6 +102,8 @@ Status set_column_type(layout::Column& column, const Type& type) {
     case TypeId::bpchar:
       column.type = type.id == TypeId::varchar ? layout::ColumnType::varchar : layout::ColumnType::character;
       column.length_bytes = type.length_characters().value_or(0);
+      column.precision = type.id == TypeId::varchar && column.length_bytes == 0 ? layout::kUnboundedVarchar
+                                                                                : std::uint8_t{0};
       return {};
     case TypeId::numeric:
       column.type = type.numeric_precision().value_or(layout::kMaxWordDigits + 1) <= layout::kMaxWordDigits

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/bind/bind_definition.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
@@ -57,6 +58,10 @@ Result<std::vector<std::uint32_t>> bind_partition(const Json& spec,
   }
   return partition;
 }
+
+// With its length the field is 128 bytes. A record has several versions of its row, so room that is not used
+// is paid several times; a value that does not fit costs a READ more, and 500 bytes or more elsewhere.
+constexpr std::uint32_t kDefaultRoom_bytes = 126;
 
 struct Options {
   txn::TableDefinition& table;
@@ -145,6 +150,30 @@ Status bind_option(const Json& element, Options& options) {
                 "size_hint, ring_versions, text_bytes and primary_key are known");
 }
 
+// The room in the row of columns without a declared length. Keys and indexes have what lies there; of other
+// columns, longer values lie elsewhere.
+void give_room(Definition& definition, const std::vector<std::uint32_t>& key,
+               const txn::TableDefinition& table, std::uint32_t text_bytes) {
+  const auto is_in_key = [&](std::uint32_t column) {
+    const std::string& name = definition.columns[column].name;
+    return std::ranges::find(key, column) != key.end() ||
+           std::ranges::any_of(table.unique,
+                               [column](const txn::UniqueConstraint& unique) {
+                                 return std::ranges::find(unique.columns, column) != unique.columns.end();
+                               }) ||
+           std::ranges::any_of(definition.new_foreign_keys, [&name](const Definition::NewForeignKey& made) {
+             return std::ranges::find(made.columns, name) != made.columns.end();
+           });
+  };
+  for (std::uint32_t i = 0; i < definition.columns.size(); ++i) {
+    layout::Column& column = definition.columns[i];
+    if (!column.is_string() || column.length_bytes != 0 || column.type == layout::ColumnType::uuid) continue;
+    column.length_bytes = text_bytes != 0 ? text_bytes : kDefaultRoom_bytes;
+    if (text_bytes == 0 && (is_in_key(i) || !layout::can_be_long(column)))
+      column.length_bytes = layout::kDefaultText_bytes;
+  }
+}
+
 }  // namespace
 
 Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
@@ -205,10 +234,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   if (const Json* spec = find(body, "partspec"); spec != nullptr) {
     NAMDB_SQL_ASSIGN(partition, bind_partition(*spec, definition.columns, key, create.table.name));
   }
-  for (layout::Column& column : definition.columns) {
-    const bool unbounded = column.is_string() && column.length_bytes == 0;
-    if (unbounded && options.text_bytes != 0) column.length_bytes = options.text_bytes;
-  }
+  give_room(definition, key, create.table, options.text_bytes);
   NAMDB_SQL_ASSIGN(create.table.checks, bind_checks(binder, definition));
   NAMDB_SQL_ASSIGN(create.table.foreign_keys, bind_foreign_keys(binder, definition, {}));
   NAMDB_SQL_ASSIGN(create.sequences, constraint_columns(definition, definition.sequences, "the sequences"));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/checksum.h"
+#include "compute/api/long_value_tables.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -54,7 +55,9 @@ Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> vie
     relation.system = &system;
     add(std::move(relation));
   }
-  for (const storage::TableRef& table : tables) add_table(table);
+  for (const storage::TableRef& table : tables) {
+    if (!storage::keeps_long_values(table->name)) add_table(table);
+  }
   for (const storage::TableRef& table : tables) add_foreign_keys(table, tables);
   for (const ViewRef& view : views) {
     CatalogRelation relation;

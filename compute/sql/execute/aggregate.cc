@@ -67,6 +67,10 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
   if (value.null && aggregate_->kind == AggregateKind::json_object)
     return Status(ErrorCode::invalid_parameter_value, "field name must not be null");
   if (value.null && aggregate_->kind != AggregateKind::array) return {};
+  if (aggregate_->collects()) {
+    // When one of them pauses, nothing is counted yet.
+    if (Status status = evaluate_others(context); !status.ok()) return status;
+  }
   if (aggregate_->distinct) {
     std::string bytes;
     append_equal_bytes(bytes, aggregate_->argument->type.id, value);
@@ -79,6 +83,17 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
   context.work->charge_bytes(value.text.size());
   if (aggregate_->collects()) return collect(context, value, memory, budget);
   return add_value(value);
+}
+
+Status Accumulator::evaluate_others(const EvalContext& context) const {
+  Datum value;
+  if (aggregate_->separator != nullptr) {
+    if (Status status = evaluate(*aggregate_->separator, context, value); !status.ok()) return status;
+  }
+  for (const OrderItem& order : aggregate_->order) {
+    if (Status status = evaluate(*order.value, context, value); !status.ok()) return status;
+  }
+  return {};
 }
 
 bool Accumulator::ComesBefore::operator()(const Kept& left, const Kept& right) const {

@@ -60,6 +60,8 @@ class Accumulator {
   Status add_value(const Datum& value);
   // `infinite`: it is, or the sum before it.
   Status add_square(double value, bool infinite);
+  // The separator and the values by which it is ordered.
+  Status evaluate_others(const EvalContext& context) const;
   Status collect(const EvalContext& context, const Datum& value, GatheredMemory& memory,
                  MemoryBudget* budget);
   Status collected(Arena& arena, Datum& out) const;

@@ -1,8 +1,12 @@
 #include "compute/sql/execute/altered_rows.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
+#include "common/layout/long_value.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/write_row.h"
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/value/sequence_default.h"
@@ -11,27 +15,99 @@ namespace namdb::sql {
 
 reactor::Task<Status> AlteredRows::change(const std::vector<layout::Row>* rows,
                                           std::vector<std::vector<std::byte>>* changed) {
+  // Nobody writes the table now: its long values are the same in any snapshot.
+  std::unique_ptr<txn::Transaction> reader;
   for (const layout::Row& old : *rows) {
     const layout::RowView view = old.view();
-    EvalContext context = run_.context();
-    context.row = &view;
     layout::Row made(schema_);
-    const auto make = [&] { return fill_row(run_, plan_.values, context, made.writer()); };
+    const auto make = [&] { return fill(view, made.writer()); };
     Status status = make();
-    if (run_.work.paused()) status = co_await run_.resume(make);
+    if (run_.work.paused()) status = co_await resume(&reader, make);
     if (status.ok()) status = co_await take_numbers(&made);
     if (!status.ok()) co_return status;
     const layout::RowView row = made.view();
     const auto check_row = [&] { return check(row); };
     status = check_row();
-    if (run_.work.paused()) status = co_await run_.resume(check_row);
+    if (run_.work.paused()) status = co_await resume(&reader, check_row);
     if (!status.ok()) co_return status;
+    note_gone(view);
+    run_.long_values.note_written(row);
     changed->emplace_back(row.bytes().begin(), row.bytes().end());
     run_.next_row();
     if (run_.work.due()) status = co_await run_.take_turn();
     if (!status.ok()) co_return status;
   }
+  if (run_.long_values.has_work()) {
+    Status status = co_await write_made();
+    if (!status.ok()) co_return status;
+  }
   co_return run_.interrupt.check();
+}
+
+// Before the rows are there: if the change ends in an error, nobody has the values.
+reactor::Task<Status> AlteredRows::write_made() {
+  std::ranges::copy(run_.long_values.written(), std::back_inserter(made_));
+  const std::unique_ptr<txn::Transaction> writer = begin_();
+  run_.transaction = writer.get();
+  Status status = co_await write_long_values(&run_);
+  run_.transaction = nullptr;
+  if (status.ok()) status = co_await writer->commit();
+  co_return status;
+}
+
+bool AlteredRows::keeps_place(const layout::RowView& old, std::uint32_t column) const {
+  const Expr* const value = plan_.values[column].get();
+  if (value == nullptr || value->kind != ExprKind::column || !layout::is_long(old, value->index))
+    return false;
+  const layout::Column& made = schema_.columns()[column];
+  return old.schema().columns()[value->index].type == made.type && layout::can_be_long(made) &&
+         !schema_.is_key_column(column);
+}
+
+Status AlteredRows::fill(const layout::RowView& old, layout::RowWriter writer) const {
+  run_.work.charge(Work::kRow_units);
+  EvalContext context = run_.context();
+  context.row = &old;
+  for (std::uint32_t column = 0; column < plan_.values.size(); ++column) {
+    if (keeps_place(old, column)) {
+      layout::set_long_value(writer, column, layout::long_value_place(old, plan_.values[column]->index));
+      continue;
+    }
+    Datum value;
+    Status status;
+    if (plan_.values[column] != nullptr) status = evaluate(*plan_.values[column], context, value);
+    if (!value.null) run_.work.charge(value.text.size());
+    // They are kept with those of the table that is there.
+    if (status.ok()) status = set_apart(run_, *plan_.table, schema_, column, value);
+    if (status.ok()) status = store_or_place(writer, column, value);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+void AlteredRows::note_gone(const layout::RowView& old) {
+  for (std::uint32_t column = 0; column < old.schema().columns().size(); ++column) {
+    if (!layout::is_long(old, column)) continue;
+    bool kept = false;
+    for (std::uint32_t made = 0; made < plan_.values.size(); ++made)
+      kept = kept || (keeps_place(old, made) && plan_.values[made]->index == column);
+    if (!kept) gone_.emplace_back(layout::long_value_place(old, column));
+  }
+}
+
+template <typename Evaluate>
+reactor::Task<Status> AlteredRows::resume(std::unique_ptr<txn::Transaction>* reader, Evaluate evaluate) {
+  Status status;
+  while (run_.work.paused()) {
+    if (run_.work.waiting_long_values() != nullptr) {
+      if (*reader == nullptr) *reader = begin_();
+      run_.transaction = reader->get();
+    }
+    status = co_await run_.take_turn();
+    run_.transaction = nullptr;
+    if (status.ok()) status = evaluate();
+  }
+  co_return status;
 }
 
 reactor::Task<Status> AlteredRows::take_numbers(layout::Row* row) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/layout/index_key.h"
+#include "common/layout/long_value.h"
 #include "compute/sql/execute/changed_rows.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/value/equal_bytes.h"
@@ -220,6 +221,11 @@ ForeignKeyValues::~ForeignKeyValues() {
 
 Status ForeignKeyValues::add(Run& run, const layout::RowView& row, const std::vector<std::uint32_t>& columns,
                              const layout::RowView* others) {
+  for (const std::uint32_t column : columns) {
+    if (!layout::is_long(row, column)) continue;
+    return Status(ErrorCode::limit_exceeded, "a value of column \"" + row.schema().columns()[column].name +
+                                                 "\" is too long for a foreign key");
+  }
   std::string bytes = equal_bytes_of(row, columns);
   run.work.charge_bytes(bytes.size());
   if (places_.contains(bytes)) return {};

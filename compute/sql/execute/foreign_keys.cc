@@ -232,6 +232,7 @@ reactor::Task<Status> ForeignKeyChecks::take_event(Event* event) {
     run_.work.charge(Work::kWrittenRow_units);
     if (status.ok() && event->change == Change::removed && action == ForeignKeyAction::cascade) {
       status = note_removal(reference.child, run_.transaction->row(child.row));
+      if (status.ok()) run_.long_values.note_gone(run_.transaction->row(child.row));
       if (status.ok()) run_.transaction->erase(child.row);
     } else if (status.ok()) {
       status = co_await change_child(event, child);
@@ -283,7 +284,7 @@ reactor::Task<Status> ForeignKeyChecks::change_child(const Event* event, FoundCh
   const auto make = [&] { return set_columns(*event, child, after.writer()); };
   Status status = make();
   if (run_.work.paused()) status = co_await run_.resume(make);
-  if (status.ok()) status = check_not_null(after.view(), *table.table, run_.error);
+  if (status.ok()) status = check_not_null(after.view(), *table.table, run_.error, &run_.long_values);
   if (status.ok() && !std::ranges::equal(before.key(), after.key())) {
     status = Status(ErrorCode::feature_not_supported,
                     "an action of a foreign key that changes the primary key of table \"" +

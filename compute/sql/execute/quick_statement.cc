@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/execute/select_cursor.h"
 #include "compute/sql/execute/source_keys.h"
 #include "compute/sql/execute/write_row.h"
@@ -14,8 +15,16 @@ namespace {
 
 // After a pause: the usual way begins anew.
 bool give_up(Run& run) {
+  if (!run.long_values.wanted().empty()) run.long_values.take_wanted();
   run.next_row();
   run.work.begin_turn();
+  return false;
+}
+
+bool has_long(const layout::RowView& row) {
+  for (std::uint32_t column = 0; column < row.schema().columns().size(); ++column) {
+    if (layout::is_long(row, column)) return true;
+  }
   return false;
 }
 
@@ -72,7 +81,9 @@ bool QuickStatement::begin(Run& run, Status& status, std::string_view row_id) {
   }
   const auto& insert = *plan_.as<InsertPlan>();
   layout::Row row(insert.table->schema);
+  run.leaves_no_work = true;
   status = make_row(run, insert, insert.rows.front(), {}, row);
+  run.leaves_no_work = false;
   if (run.work.paused()) return give_up(run);
   if (status.ok() && !row_id.empty())
     status = row.writer().set_text(row_id_column(row.view().schema()), row_id);
@@ -104,13 +115,17 @@ bool QuickStatement::end(Run& run, std::vector<Datum>& values, Status& status) {
   }
   if (kind_ == Kind::select) return select(run, values, status);
   if (kind_ == Kind::erase) {
+    if (has_long(run.transaction->row(row_))) return give_up(run);
     run.transaction->erase(row_);
   } else {
     const auto& update = *plan_.as<UpdatePlan>();
     const layout::RowView row = run.transaction->row(row_);
     EvalContext context = run.context();
     context.row = &row;
+    if (assigns_long(row, update.assignments)) return give_up(run);
+    run.leaves_no_work = true;
     status = assign_row(run, *source_->table, update.assignments, update.checks, context, row_);
+    run.leaves_no_work = false;
     if (run.work.paused()) return give_up(run);
     if (!status.ok()) return true;
   }

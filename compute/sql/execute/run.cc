@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/expression/function.h"
 #include "compute/sql/expression/subquery.h"
 #include "compute/sql/value/characters.h"
@@ -48,6 +49,11 @@ void Interrupt::add_pause(std::uint64_t since_ns) {
 }
 
 reactor::Task<Status> Run::take_turn() {
+  if (LongValues* const values = work.waiting_long_values()) {
+    Status status = co_await waiting.bring_long_values(this, values);
+    work.begin_turn();
+    co_return status.ok() ? interrupt.check() : status;
+  }
   const Expr* const call = work.waiting_call();
   if (work.waits_for_catalog()) {
     Status status = co_await read_catalog();
@@ -158,6 +164,19 @@ reactor::Task<Status> Run::let_pass(double seconds) {
   co_return Status();
 }
 
+namespace {
+
+Status store_unbounded(layout::RowWriter& row, std::uint32_t column, std::string_view text) {
+  const layout::Column& definition = row.view().schema().columns()[column];
+  if (text.size() <= definition.length_bytes) return row.set_text(column, text);
+  return Status(ErrorCode::string_too_long,
+                "value too long for column \"" + definition.name + "\": at most " +
+                    std::to_string(definition.length_bytes) + " bytes",
+                "create the table WITH (text_bytes = ...)");
+}
+
+}  // namespace
+
 Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value) {
   const layout::Column& definition = row.view().schema().columns()[column];
   if (value.null) {
@@ -189,6 +208,7 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
       return {};
     case layout::ColumnType::character:
     case layout::ColumnType::varchar: {
+      if (layout::is_unbounded_varchar(definition)) return store_unbounded(row, column, value.text);
       std::string_view text = value.text;
       const std::size_t keep = prefix_bytes(text, definition.length_bytes);
       if (!without_trailing_blanks(text.substr(keep)).empty()) {
@@ -209,13 +229,7 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
       return row.set_text(column, value.text);
     default:
       if (!definition.is_string()) return row.set_integer(column, value.integer);
-      if (value.text.size() > definition.length_bytes) {
-        return Status(ErrorCode::string_too_long,
-                      "value too long for column \"" + definition.name + "\": at most " +
-                          std::to_string(definition.length_bytes) + " bytes",
-                      "create the table WITH (text_bytes = ...)");
-      }
-      return row.set_text(column, value.text);
+      return store_unbounded(row, column, value.text);
   }
 }
 

@@ -15,9 +15,11 @@
 #include "compute/api/engine.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/procedure/procedure.h"
+#include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/query.h"
 #include "compute/sql/execute/result_sink.h"
 #include "compute/sql/expression/expression.h"
+#include "compute/sql/expression/long_values.h"
 #include "compute/sql/expression/statement_state.h"
 #include "compute/sql/plan/plan.h"
 #include "compute/sql/syntax/error_fields.h"
@@ -75,6 +77,8 @@ class WaitingFunctions {
   // Runs a subquery; `outer` are the values that it reads of the rows around it.
   virtual reactor::Task<Status> run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
                                              SubqueryRows* rows) = 0;
+  // Brings the long values that `values` wants (long_value_rows.h).
+  virtual reactor::Task<Status> bring_long_values(Run* run, LongValues* values) = 0;
   // The value of one of them, of an argument that is not NULL.
   virtual reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) = 0;
   virtual reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) = 0;
@@ -141,6 +145,12 @@ struct Run {
   const Run* around = nullptr;                               // in a routine: of what calls it
   ResultSink* messages = nullptr;                            // of routines; null: they go to `sink`
   bool selects_rows = false;                                 // that the statement is going to change
+  // Its long values, and their memory (long_value_rows.h); and the part of the plan for which they are read.
+  mutable LongValues long_values = {};
+  mutable GatheredMemory long_memory{"a statement can read and write long values of",
+                                     "select or change fewer rows"};
+  const void* long_part = nullptr;
+  bool leaves_no_work = false;  // a long value that is to be written is a pause
 
   // Called when the work is paused or due: lets other sessions run, or calls the function for which an
   // expression waits. Its error (the function's, a cancel request, a timeout, a client that is gone) ends the
@@ -166,6 +176,7 @@ struct Run {
   void next_row() {
     arena.reset();
     work.forget();
+    long_values.forget_some();
   }
 
   // The run of a query within the statement, whose rows go to `rows`.
@@ -195,6 +206,7 @@ struct Run {
     context.random = &engine.executor().random();
     context.outer = outer;
     context.state = &state;
+    context.long_values = &long_values;
     return context;
   }
 };

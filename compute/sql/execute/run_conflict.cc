@@ -10,6 +10,7 @@
 #include "common/layout/index_key.h"
 #include "compute/sql/execute/foreign_keys.h"
 #include "compute/sql/execute/inserted_rows.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/write_row.h"
 
 namespace namdb::sql {
@@ -50,6 +51,7 @@ class ConflictRun {
       if (status.ok()) status = co_await look_up();
       for (std::size_t i = 0; i < candidates_.size() && status.ok(); ++i)
         status = co_await handle(&candidates_[i]);
+      if (status.ok()) status = co_await write_long_values(&run_);
       // So that a key that is taken otherwise is the statement's error and not the commit's.
       if (status.ok()) status = co_await run_.transaction->fetch();
       if (!status.ok()) co_return status;
@@ -127,6 +129,7 @@ class ConflictRun {
     if (!there) {
       const txn::RowId id = run_.transaction->insert(plan_.table, candidate->row.bytes());
       run_.work.charge(Work::kWrittenRow_units);
+      run_.long_values.note_written(candidate->row.view());
       note_written(id, *candidate);
       Status status;
       if (foreign_keys_.wanted()) status = foreign_keys_.note_insert(candidate->row.view());

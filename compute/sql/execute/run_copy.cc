@@ -6,6 +6,7 @@
 #include "compute/sql/copy/copy_reader.h"
 #include "compute/sql/copy/copy_writer.h"
 #include "compute/sql/execute/foreign_keys.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/execute/write_row.h"
 #include "compute/sql/value/value_format.h"
@@ -40,7 +41,8 @@ class CopyIn {
       Status status = *next == CopyReader::Next::row ? insert() : Status();
       if (*next == CopyReader::Next::more) {
         status = co_await read_more();
-      } else if (run_.work.paused() || (status.ok() && (fetch_is_due() || run_.work.due()))) {
+      } else if (run_.work.paused() ||
+                 (status.ok() && (fetch_is_due() || run_.work.due() || run_.long_values.work_is_due()))) {
         status = co_await go_on();
       }
       if (!status.ok()) co_return status;
@@ -139,6 +141,7 @@ class CopyIn {
 
   Status add_row() {
     run_.transaction->insert(plan_.insert.table, row_.bytes());
+    run_.long_values.note_written(row_.view());
     Status status;
     if (foreign_keys_.wanted()) status = foreign_keys_.note_insert(row_.view());
     run_.work.charge(Work::kWrittenRow_units);
@@ -161,6 +164,7 @@ class CopyIn {
     if (fetches) status = co_await run_.transaction->fetch();
     if (!status.ok()) note_place({});
     if (fetches && status.ok()) status = co_await foreign_keys_.check_some();
+    if (status.ok() && run_.long_values.work_is_due()) status = co_await write_long_values(&run_);
     if (status.ok() && run_.work.due()) status = co_await run_.take_turn();
     co_return status;
   }

@@ -5,6 +5,7 @@
 
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/gathered_rows.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/quick_statement.h"
 #include "compute/sql/execute/run_routine.h"
 
@@ -65,7 +66,7 @@ reactor::Task<Status> run_with(Run& run, const WithPlan& plan) {
   co_return co_await query->fetch(run, 0);
 }
 
-reactor::Task<Status> run_usually(Run& run, const Plan& plan) {
+reactor::Task<Status> run_body(Run& run, const Plan& plan) {
   if (const auto* call = plan.as<CallPlan>()) return run_call(run, *call, plan.columns);
   if (const auto* call = plan.as<CallRoutinePlan>()) return run_routine_call(run, *call, plan.columns);
   if (const auto* update = plan.as<UpdatePlan>()) return run_update(run, *update);
@@ -75,6 +76,12 @@ reactor::Task<Status> run_usually(Run& run, const Plan& plan) {
   if (const auto* truncate = plan.as<TruncatePlan>()) return run_truncate(run, *truncate);
   if (const auto* copy = plan.as<CopyFromPlan>()) return run_copy_from(run, *copy);
   return run_copy_to(run, *plan.as<CopyToPlan>());
+}
+
+reactor::Task<Status> run_usually(Run& run, const Plan& plan) {
+  Status status = co_await run_body(run, plan);
+  if (status.ok() && run.long_values.has_work()) status = co_await write_long_values(&run);
+  co_return status;
 }
 
 }  // namespace

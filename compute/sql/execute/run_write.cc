@@ -7,6 +7,7 @@
 #include "compute/sql/execute/changed_rows.h"
 #include "compute/sql/execute/foreign_keys.h"
 #include "compute/sql/execute/inserted_rows.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/execute/run_conflict.h"
@@ -76,6 +77,13 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, M
       if (!paused) {
         run.next_row();
         ++i;
+      } else {
+        layout::RowView next;
+        want_ahead(run, rows.size() - i, rows.size(), [&](std::size_t row, EvalContext& context) {
+          next = rows[i + row];
+          context.row = &next;
+          return true;
+        });
       }
       if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
       if (!status.ok()) co_return status;
@@ -149,7 +157,9 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
       Status status;
       if (change.update == nullptr) {
         if (change.foreign_keys.wanted()) status = change.foreign_keys.note_delete(transaction.row(id));
-        if (status.ok()) transaction.erase(id);
+        if (!status.ok()) return status;
+        run.long_values.note_gone(transaction.row(id));
+        transaction.erase(id);
       } else {
         status = update_row(run, change, id);
       }
@@ -175,6 +185,7 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
 }
 
 reactor::Task<Status> change_rows(Run& run, RowChange* change) {
+  run.long_part = &change->source.key;
   Keys keys;
   MemoryShare memory(run.client_memory);
   const Source& source = change->source;
@@ -211,7 +222,8 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
         if (!status.ok()) co_return status;
       }
       run.next_row();
-      if (run.sink.congested()) status = co_await run.sink.relieve();
+      if (run.long_values.work_is_due()) status = co_await write_long_values(&run);
+      if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
       if (!status.ok()) co_return status;
     }
   }
@@ -223,6 +235,7 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
   if (plan.conflict != nullptr) co_return co_await run_insert_or_conflict(run, plan);
   const layout::Schema& schema = plan.table->schema;
+  run.long_part = &plan.table;
   InsertedRows rows(plan);
   Status read = co_await rows.read(run);
   if (!read.ok()) co_return read;
@@ -235,6 +248,7 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
     const bool paused = run.work.paused();
     if (status.ok()) {
       const txn::RowId id = run.transaction->insert(plan.table, row.bytes());
+      run.long_values.note_written(row.view());
       if (foreign_keys.wanted()) status = foreign_keys.note_insert(row.view());
       if (!status.ok()) co_return status;
       if (returning.wanted()) inserted.push_back(id);
@@ -253,6 +267,7 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
       }
     }
     if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();
+    if (status.ok() && !paused && run.long_values.work_is_due()) status = co_await write_long_values(&run);
     if (!status.ok()) co_return status;
   }
   co_return co_await foreign_keys.finish();

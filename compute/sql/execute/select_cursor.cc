@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/sql/execute/join_feed.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/row_order.h"
 #include "compute/sql/execute/source_feed.h"
 #include "compute/sql/value/equal_bytes.h"
@@ -131,7 +132,10 @@ Status SelectCursor::process_rows(Run& run, std::uint64_t most_rows, std::uint64
   while (!batch_empty() && status.ok()) {
     bool emitted = false;
     status = process_row(run, context, emitted);
-    if (run.work.paused()) return status;
+    if (run.work.paused()) {
+      want_ahead(run);
+      return status;
+    }
     ++position_;
     run.next_row();
     if (emitted) ++given;
@@ -139,6 +143,17 @@ Status SelectCursor::process_rows(Run& run, std::uint64_t most_rows, std::uint64
     if (run.work.due() || left_ == 0 || all_given || (emitted && run.sink.congested())) break;
   }
   return status;
+}
+
+// The rows behind the next one of the batch will probably need the same.
+void SelectCursor::want_ahead(Run& run) {
+  if (run.work.waiting_long_values() == nullptr) return;
+  const bool few = plan_.order.empty() && !plan_.grouped && !plan_.distinct;
+  const std::size_t most = few && left_ != 0 ? left_ - 1 : ~std::size_t{0};
+  sql::want_ahead(run, feed_->size() - position_, most, [&](std::size_t row, EvalContext& context) {
+    feed_->show(run, position_ + row, context);
+    return !filter_.rejects(context);
+  });
 }
 
 Status SelectCursor::process_stored(Run& run, const txn::RowBlock& rows) {
@@ -393,6 +408,7 @@ reactor::Task<Status> SelectCursor::fetch_locked(Run& run, std::uint64_t max_row
 }
 
 reactor::Task<Status> SelectCursor::fetch_rows(Run& run, std::uint64_t max_rows) {
+  run.long_part = plan_.join == nullptr ? &plan_.source : &plan_.join->sources.front().source;
   std::uint64_t given = 0;
   while (!done_ && (max_rows == 0 || given < max_rows)) {
     Status status;

@@ -58,6 +58,8 @@ class SelectCursor final : public Query {
   Status process_row(Run& run, EvalContext& context, bool& emitted);
   // The same for rows that are only counted and added up, as they are stored.
   Status process_stored(Run& run, const txn::RowBlock& rows);
+  // After a pause: long values that will be needed soon are wanted, too.
+  void want_ahead(Run& run);
   Status process_group(Run& run, bool& emitted);
   // Gives a row of the result on: to be sorted, or to the sink.
   Status take(Run& run, const EvalContext& context, bool& emitted);

@@ -18,9 +18,9 @@ inline constexpr std::size_t kInsertedAtOnce = 1024;
 // constraints are checked, but those of other rows.
 Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPtr>& values,
                 std::span<const Datum> columns, layout::Row& row);
-// Evaluates values in the context, and stores them in a row whose columns they are.
-Status fill_row(const Run& run, const std::vector<ExprPtr>& values, const EvalContext& context,
-                layout::RowWriter writer);
+// Evaluates values in the context, and stores them in a row of the table, whose columns they are.
+Status fill_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
+                const EvalContext& context, layout::RowWriter writer);
 
 // Evaluates the checks of a row that is to be. check_violation, with details in the run's error.
 Status check_conditions(const Run& run, const storage::Table& table,
@@ -30,6 +30,9 @@ Status check_conditions(const Run& run, const storage::Table& table,
 // constraints are checked as above.
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
                   const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id);
+
+// Whether the row has long values in columns of the assignments.
+bool assigns_long(const layout::RowView& row, const std::vector<Assignment>& assignments);
 
 // RETURNING: the row's output columns.
 class Returning {

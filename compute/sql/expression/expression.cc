@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/expression/function.h"
+#include "compute/sql/expression/long_values.h"
 #include "compute/sql/value/cast.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/wide_datum.h"
@@ -120,6 +122,7 @@ bool contains_column(const Expr& expr) {
 void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out) {
   out.null = row.is_null(column);
   if (out.null) return;
+  out.scale = 0;
   const layout::Column& definition = row.schema().columns()[column];
   switch (definition.type) {
     case layout::ColumnType::double_precision:
@@ -136,6 +139,9 @@ void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena,
     default:
       if (definition.is_string()) {
         out.text = row.text(column);
+        // A place fills the field.
+        if (out.text.size() == definition.length_bytes && layout::is_long(row, column)) [[unlikely]]
+          out = Datum::of_place(layout::long_value_place(row, column));
       } else if (definition.is_wide()) {
         read_wide(definition, row.wide(column), out);
       } else {
@@ -151,6 +157,18 @@ void read_value(const EvalContext& context, std::uint32_t column, Datum& out) {
   } else {
     out = context.values[column];
   }
+}
+
+Status detail::read_long_value(const EvalContext& context, Datum& value) {
+  if (context.long_values == nullptr)
+    return Status(ErrorCode::feature_not_supported, "a long value cannot be read in this place");
+  const std::string* const bytes = context.long_values->find(value.text);
+  if (bytes == nullptr) {
+    context.long_values->want(value.text);
+    return context.work->wait_for_long_values(*context.long_values);
+  }
+  value = Datum::of_text(*bytes);
+  return {};
 }
 
 Status evaluate_condition(const Expr& expr, const EvalContext& context, bool& out) {
@@ -175,6 +193,8 @@ Status evaluate(const Expr& expr, const EvalContext& context, Datum& out) {
       read_value(context, expr.index, out);
       // It was filled up with blanks.
       if (context.row != nullptr && expr.type.id == TypeId::bpchar) context.work->charge(out.text.size());
+      if (out.is_place()) [[unlikely]]
+        return detail::read_long_value(context, out);
       return {};
     case ExprKind::aggregate:
       out = context.aggregates[expr.index];

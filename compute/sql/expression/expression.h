@@ -21,6 +21,7 @@
 
 namespace namdb::sql {
 
+class LongValues;
 class SessionDirectory;
 class SessionObjects;
 struct RoutineSignature;  // of the plan
@@ -74,6 +75,7 @@ struct EvalContext {
   Work* work = nullptr;
   const SessionFacts* facts = nullptr;
   Random* random = nullptr;
+  LongValues* long_values = nullptr;  // null: columns are of rows that have none
 
   TimeContext time() const { return time_of(facts); }
 };
@@ -191,11 +193,13 @@ Status evaluate_routine(const Expr& expr, const EvalContext& context, Datum& out
 Status evaluate_pattern(const Expr& expr, const EvalContext& context, Datum& out);
 // The same of an operator of arrays.
 Status evaluate_array(const Expr& expr, const EvalContext& context, Datum& out);
+// Replaces a value's place by the value.
+Status read_long_value(const EvalContext& context, Datum& value);
 }  // namespace detail
 
-// The value of a column of the context's row.
+// The value of a column of the context's row, or its place (Datum::is_place()).
 void read_value(const EvalContext& context, std::uint32_t column, Datum& out);
-// The value of a row's field. That of char(n) gets its blanks, in the arena.
+// The value of a row's field, or its place. That of char(n) gets its blanks, in the arena.
 void read_column(const layout::RowView& row, std::uint32_t column, Arena& arena, Datum& out);
 
 }  // namespace namdb::sql

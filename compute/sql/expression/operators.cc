@@ -402,7 +402,12 @@ Status apply_operator(const Expr& expr, const EvalContext& context, Datum& out) 
       return {};
     case ExprKind::is_null:
     case ExprKind::is_not_null:
-      if (Status status = evaluate(*expr.args[0], context, out); !status.ok()) return status;
+      if (expr.args[0]->kind == ExprKind::column) {
+        // A long value is not read for this.
+        read_value(context, expr.args[0]->index, out);
+      } else if (Status status = evaluate(*expr.args[0], context, out); !status.ok()) {
+        return status;
+      }
       out = Datum::of_boolean(out.null == (expr.kind == ExprKind::is_null));
       return {};
     case ExprKind::boolean_test:

@@ -23,6 +23,13 @@ Status Work::wait_for_catalog() {
   return Status(ErrorCode::feature_not_supported, "the catalog cannot be read in this place");
 }
 
+Status Work::wait_for_long_values(LongValues& values) {
+  paused_ = true;
+  long_values_ = &values;
+  // The statement's error where no coroutine can read them.
+  return Status(ErrorCode::feature_not_supported, "a long value cannot be read in this place");
+}
+
 Status check_text_bytes(std::size_t bytes) {
   if (bytes <= kMaxText_bytes) return {};
   return Status(ErrorCode::limit_exceeded,

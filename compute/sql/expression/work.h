@@ -19,6 +19,7 @@
 namespace namdb::sql {
 
 struct Expr;
+class LongValues;
 
 // Bounds one string, and the strings of one row that a statement returns or sorts ...
 inline constexpr std::size_t kMaxText_bytes = 32 << 20;
@@ -68,6 +69,7 @@ class Work {
     paused_ = false;
     call_ = nullptr;
     waits_for_catalog_ = false;
+    long_values_ = nullptr;
   }
   // Pauses an evaluation that needs the value of a call of a function that waits, or of a subquery. It goes
   // on once that value is there.
@@ -75,6 +77,10 @@ class Work {
   // Pauses an evaluation that needs the catalog (StatementState::catalog).
   Status wait_for_catalog();
   bool waits_for_catalog() const { return waits_for_catalog_; }
+  // Pauses an evaluation that needs what is wanted of `values`.
+  Status wait_for_long_values(LongValues& values);
+  // Of the pause; null: it waits for none.
+  LongValues* waiting_long_values() const { return long_values_; }
   // Of the pause; null: there is none.
   const Expr* waiting_call() const { return call_; }
   const std::vector<Datum>& waiting_arguments() const { return arguments_; }
@@ -108,6 +114,7 @@ class Work {
   bool remembers_ = false;
   bool waits_for_catalog_ = false;
   const Expr* call_ = nullptr;
+  LongValues* long_values_ = nullptr;
   std::vector<Datum> arguments_;
   absl::flat_hash_map<const Expr*, Memory> memories_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/quick_statement.h"
 #include "compute/sql/execute/run_routine.h"
 #include "compute/sql/execute/run_subquery.h"
@@ -220,6 +221,10 @@ Run Session::make_run(txn::Transaction* transaction, Portal& portal, ResultSink&
 Task<Status> Session::run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
                                    SubqueryRows* rows) {
   return sql::run_subquery(run, subquery, outer, rows);
+}
+
+Task<Status> Session::bring_long_values(Run* run, LongValues* values) {
+  return sql::bring_long_values(run, values);
 }
 
 Task<Result<Datum>> Session::call_routine(Run* run, const Expr* call, std::span<const Datum> arguments) {

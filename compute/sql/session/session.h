@@ -190,6 +190,7 @@ class Session final : private WaitingFunctions, private SessionObjects {
 
   // --- session.cc ---
   Run make_run(txn::Transaction* transaction, Portal& portal, ResultSink& sink);
+  reactor::Task<Status> bring_long_values(Run* run, LongValues* values) override;
   reactor::Task<Status> run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
                                      SubqueryRows* rows) override;
   reactor::Task<Status> run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows);
@@ -317,6 +318,12 @@ class Session final : private WaitingFunctions, private SessionObjects {
                                          txn::TableDefinition* definition, std::uint32_t owner);
   // Of a table that is dropped, or was not made.
   reactor::Task<Status> drop_sequences(const layout::Schema* schema);
+  // The tables that keep the long values of the table with that id go with it, or become those of the one
+  // that has taken its place.
+  reactor::Task<Status> drop_long_values(std::uint32_t table);
+  reactor::Task<Status> rename_long_values(std::uint32_t from, std::uint32_t to);
+  // Deletes values that no row has any more.
+  reactor::Task<Status> erase_long_values(std::vector<std::string> places, ResultSink& sink);
 
   // --- session_ids.cc ---
   // The transaction has ended in that way. If it had an id, an outcome that is unknown gets it as a hint.

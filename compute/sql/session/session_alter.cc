@@ -106,10 +106,15 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink)
   const layout::Schema made = replacement.definition.schema;
   Portal scratch;
   Run run = make_run(nullptr, scratch, sink);
-  AlteredRows rows(run, plan, made);
+  AlteredRows rows(run, plan, made, [this] { return begin(); });
   replacement.rows = &rows;
   status = co_await engine_.replace_table(std::move(replacement));
   if (status.ok()) note_altered(plan.table->id, plan.table->name);
+  const storage::TableRef replaced = engine_.cached_table(plan.table->name);
+  if (status.ok() && replaced != nullptr) status = co_await rename_long_values(plan.table->id, replaced->id);
+  std::vector<std::string> unused = status.ok() ? rows.take_gone() : rows.take_made();
+  const Status erased = co_await erase_long_values(std::move(unused), sink);
+  if (status.ok()) status = erased;
   // Of the columns that are gone; after an error, of those that did not come.
   std::vector<std::string> gone =
       status.ok() ? sequences_gone(plan.table->schema, made) : sequences_gone(made, plan.table->schema);

@@ -288,6 +288,7 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
     } else {
       const storage::TableRef table = engine_.cached_table(name);
       status = co_await engine_.drop_table(std::move(wanted));
+      if (status.ok() && table != nullptr) status = co_await drop_long_values(table->id);
       if (status.ok() && table != nullptr) status = co_await drop_sequences(&table->schema);
     }
     if (!status.ok() && unknown(status) && drop.if_exists) {

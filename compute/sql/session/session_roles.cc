@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/api/long_value_tables.h"
 #include "compute/sql/execute/inner_sink.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/grant_change.h"
@@ -227,7 +228,9 @@ Task<Status> Session::find_all_objects(ObjectKind kind, std::vector<FoundObject>
   const auto tables = co_await engine_.tables();
   if (!tables.ok()) co_return tables.status();
   for (const storage::TableRef& table : *tables) {
-    if (find_server_table(table->name) != nullptr || table->replaces != 0) continue;
+    if (find_server_table(table->name) != nullptr || table->replaces != 0 ||
+        storage::keeps_long_values(table->name))
+      continue;
     if (kind == ObjectKind::table) {
       found->push_back({{kind, table->id, {}}, table->name, "table"});
       continue;

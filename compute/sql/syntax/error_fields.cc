@@ -5,6 +5,7 @@
 
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression.h"
+#include "compute/sql/expression/long_values.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/value_format.h"
@@ -18,21 +19,27 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
 }
 
-std::string shown_value(const layout::RowView& row, std::uint32_t column) {
+// A long value that is not at hand is not shown.
+std::string shown_value(const layout::RowView& row, std::uint32_t column, const LongValues* long_values) {
   Arena arena;
   Datum value;
   read_column(row, column, arena, value);
   if (value.null) return "null";
+  if (value.is_place()) {
+    const std::string* const bytes = long_values == nullptr ? nullptr : long_values->find(value.text);
+    if (bytes == nullptr) return "...";
+    value = Datum::of_text(*bytes);
+  }
   std::string text;
   append_text(text, column_type(row.schema().columns()[column]), value);
   return text;
 }
 
-std::string shown_row(const layout::RowView& row) {
+std::string shown_row(const layout::RowView& row, const LongValues* long_values) {
   std::string shown;
   for (std::uint32_t column = 0; column < shown_columns(row.schema()).size(); ++column) {
     if (column > 0) shown += ", ";
-    std::string value = shown_value(row, column);
+    std::string value = shown_value(row, column, long_values);
     if (value.size() > kMaxShownValue_bytes) {
       std::size_t keep = kMaxShownValue_bytes;
       while (keep > 0 && continues_character(value[keep])) --keep;
@@ -85,14 +92,15 @@ Status detailed(ErrorPlace* place, Status error, std::string detail) {
   return error;
 }
 
-Status check_not_null(const layout::RowView& row, const storage::Table& table, ErrorFields& fields) {
+Status check_not_null(const layout::RowView& row, const storage::Table& table, ErrorFields& fields,
+                      const LongValues* long_values) {
   const std::vector<layout::Column>& columns = table.schema.columns();
   for (std::uint32_t i = 0; i < columns.size(); ++i) {
     if (!columns[i].not_null || !row.is_null(i)) continue;
     fields.schema = "public";
     fields.table = table.name;
     fields.column = columns[i].name;
-    fields.detail = "Failing row contains (" + shown_row(row) + ").";
+    fields.detail = "Failing row contains (" + shown_row(row, long_values) + ").";
     return Status(ErrorCode::not_null_violation, "null value in column \"" + columns[i].name +
                                                      "\" of relation \"" + table.name +
                                                      "\" violates not-null constraint");
@@ -101,9 +109,9 @@ Status check_not_null(const layout::RowView& row, const storage::Table& table, E
 }
 
 Status violates_check(const layout::RowView& row, const storage::Table& table, const std::string& check,
-                      ErrorFields& fields) {
+                      ErrorFields& fields, const LongValues* long_values) {
   describe_constraint(table.name, check, fields);
-  fields.detail = "Failing row contains (" + shown_row(row) + ").";
+  fields.detail = "Failing row contains (" + shown_row(row, long_values) + ").";
   return Status(ErrorCode::check_violation,
                 "new row for relation \"" + table.name + "\" violates check constraint \"" + check + "\"");
 }
@@ -115,7 +123,7 @@ void describe_violation(const txn::Violation& violation, ErrorFields& fields) {
   for (const std::uint32_t column : violation.columns) {
     const std::string_view separator = names.empty() ? "" : ", ";
     names.append(separator).append(quoted_name(row.schema().columns()[column].name));
-    values.append(separator).append(shown_value(row, column));
+    values.append(separator).append(shown_value(row, column, nullptr));
   }
   describe_constraint(violation.table->name, violation.constraint, fields);
   fields.detail = "Key (" + names + ")=(" + values + ") already exists.";

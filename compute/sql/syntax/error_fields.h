@@ -13,6 +13,8 @@
 
 namespace namdb::sql {
 
+class LongValues;
+
 struct ErrorFields {
   std::string sqlstate;  // that a procedure has raised; empty: the one of the error
   std::string detail;
@@ -50,10 +52,12 @@ Status detailed(ErrorPlace* place, Status error, std::string detail);
 Status located(ErrorPlace* place, const Json& body, Status error);
 
 // Error not_null_violation, with its fields, when the row has NULL in a column that must have a value.
-Status check_not_null(const layout::RowView& row, const storage::Table& table, ErrorFields& fields);
+// `long_values`: of the statement, for the details; null: it has none.
+Status check_not_null(const layout::RowView& row, const storage::Table& table, ErrorFields& fields,
+                      const LongValues* long_values);
 // The error of a row for which a CHECK does not hold, with its details.
 Status violates_check(const layout::RowView& row, const storage::Table& table, const std::string& check,
-                      ErrorFields& fields);
+                      ErrorFields& fields, const LongValues* long_values);
 void describe_violation(const txn::Violation& violation, ErrorFields& fields);
 // Describes the unique index or constraint that two rows violate.
 void describe_constraint(std::string_view table, std::string_view constraint, ErrorFields& fields);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compute/api/long_value_tables.h"
 #include "compute/sql/catalog/system_relations.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/session_directory.h"
@@ -56,6 +57,7 @@ Task<Result<VirtualRows>> tables_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
+    if (storage::keeps_long_values(table->name)) continue;
     std::string partition;
     for (const std::uint32_t column : table->schema.partition()) {
       partition += (partition.empty() ? "" : ", ") + table->schema.columns()[column].name;
@@ -74,6 +76,7 @@ Task<Result<VirtualRows>> columns_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
+    if (storage::keeps_long_values(table->name)) continue;
     const std::span<const layout::Column> columns = shown_columns(table->schema);
     for (std::uint32_t i = 0; i < columns.size(); ++i) {
       const int key = table->schema.key_position(i);
@@ -94,6 +97,7 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
+    if (storage::keeps_long_values(table->name)) continue;
     for (const storage::IndexRef& index : table->indexes) {
       if (index->replaced()) continue;
       std::string columns;

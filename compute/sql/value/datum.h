@@ -43,6 +43,16 @@ struct Datum {
   bool is_unassigned() const { return null && scale == kUnassigned; }
   static constexpr std::uint8_t kUnassigned = 0xff;  // no numeric's scale
 
+  // A value that does not lie in its row (common/layout/long_value.h): `text` is its packed place. Only
+  // columns of rows have such values; evaluate() gives the value itself.
+  static Datum of_place(std::string_view packed) {
+    Datum datum = of_text(packed);
+    datum.scale = kPlace;
+    return datum;
+  }
+  bool is_place() const { return scale == kPlace && !null; }
+  static constexpr std::uint8_t kPlace = 0xfe;  // likewise
+
   static Datum of_integer(std::int64_t value) {
     Datum datum;
     datum.null = false;

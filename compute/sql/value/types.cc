@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/value/interval.h"
 
 namespace namdb::sql {
@@ -213,6 +214,7 @@ Type column_type(layout::ColumnType type, unsigned precision, unsigned scale) {
 
 Type column_type(const layout::Column& column) {
   Type type = column_type(column.type, column.precision, column.scale);
+  if (layout::is_unbounded_varchar(column)) return type;
   if (type.id == TypeId::varchar || type.id == TypeId::bpchar)
     return string_type(type.id, column.length_bytes);
   if (type.id == TypeId::interval && column.length_bytes != 0)
