@@ -40,8 +40,10 @@ struct ForeignKey {
   ForeignKeyAction on_delete = ForeignKeyAction::no_action;
   ForeignKeyAction on_update = ForeignKeyAction::no_action;
   bool match_full = false;
-  bool not_valid = false;  // rows that were there before it are not checked
-  bool unsettled = false;  // transactions may still run that do not know it
+  bool deferrable = false;          // its check may wait for the end of the transaction, ...
+  bool initially_deferred = false;  // and does, unless SET CONSTRAINTS says otherwise
+  bool not_valid = false;           // rows that were there before it are not checked
+  bool unsettled = false;           // transactions may still run that do not know it
   friend bool operator==(const ForeignKey&, const ForeignKey&) = default;
 };
 

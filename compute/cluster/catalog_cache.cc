@@ -34,6 +34,8 @@ std::optional<storage::ForeignKey> foreign_key_from_descriptor(const control::Fo
   key.on_delete = static_cast<storage::ForeignKeyAction>(descriptor.on_delete());
   key.on_update = static_cast<storage::ForeignKeyAction>(descriptor.on_update());
   key.match_full = descriptor.match_full();
+  key.deferrable = descriptor.deferrable();
+  key.initially_deferred = descriptor.initially_deferred();
   key.not_valid = descriptor.not_valid();
   key.unsettled = descriptor.unsettled();
   return key;
@@ -51,7 +53,10 @@ Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::Tab
   std::vector<layout::Column> columns;
   for (const control::Column& source : descriptor.columns()) {
     const auto type = layout::column_type_from_code(source.type());
-    const std::uint32_t most_digits = type == layout::ColumnType::decimal ? 38 : 18;
+    // An array of strings keeps the length of its elements there.
+    const std::uint32_t most_digits = type == layout::ColumnType::decimal         ? 38
+                                      : type == layout::ColumnType::varchar_array ? 255
+                                                                                  : 18;
     if (!type || source.precision() > most_digits || source.scale() > most_digits) return unsound();
     layout::Column column;
     column.name = source.name();

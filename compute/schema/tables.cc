@@ -36,6 +36,8 @@ void describe_foreign_keys(const std::vector<storage::ForeignKey>& keys, control
     added.set_on_delete(static_cast<std::uint32_t>(key.on_delete));
     added.set_on_update(static_cast<std::uint32_t>(key.on_update));
     added.set_match_full(key.match_full);
+    added.set_deferrable(key.deferrable);
+    added.set_initially_deferred(key.initially_deferred);
     added.set_not_valid(key.not_valid);
     added.set_unsettled(key.unsettled);
   }

@@ -122,6 +122,10 @@ Status write_sequence(layout::RowWriter row, const SequenceState& state) {
   return status;
 }
 
+std::string read_sequence_name(const layout::RowView& row) {
+  return std::string(row.text(kName));
+}
+
 Status write_sequence_name(layout::RowWriter row, const std::string& name) {
   return row.set_text(kName, name);
 }

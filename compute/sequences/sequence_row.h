@@ -22,6 +22,11 @@ struct SequenceState {
   std::int64_t epoch = 0;
 };
 
+struct NamedSequence {
+  std::string name;
+  SequenceState state;
+};
+
 // Numbers that a worker takes at once for a column.
 inline constexpr std::int64_t kColumnBlockNumbers = 32;
 
@@ -43,6 +48,7 @@ std::uint32_t bytes_for(std::int64_t last);
 
 TableDefinition sequences_definition();
 SequenceState read_sequence(const layout::RowView& row);
+std::string read_sequence_name(const layout::RowView& row);
 // feature_not_supported: the table has no columns for such options.
 Status write_sequence(layout::RowWriter row, const SequenceState& state);
 Status write_sequence_name(layout::RowWriter row, const std::string& name);

@@ -299,4 +299,31 @@ reactor::Task<Result<bool>> Sequences::exists(std::string name) {
   co_return row.found;
 }
 
+reactor::Task<Result<std::vector<NamedSequence>>> Sequences::list() {
+  std::vector<NamedSequence> found;
+  const auto once = [this, &found] { return list_once(&found); };
+  const Status status = co_await retry(/*repeatable=*/true, once);
+  if (!status.ok()) co_return status;
+  co_return found;
+}
+
+reactor::Task<Status> Sequences::list_once(std::vector<NamedSequence>* found) {
+  found->clear();
+  std::string table_name = kTable;
+  const auto place = co_await engine_.table(std::move(table_name));
+  if (!place.ok() && place.status().code() == ErrorCode::undefined_table) co_return Status();
+  if (!place.ok()) co_return place.status();
+  const auto session = engine_.open_session();
+  const auto transaction = engine_.begin(*session);
+  const auto scan = transaction->scan(*place);
+  std::vector<layout::Row> rows;
+  do {
+    Status status = co_await scan->next(rows);
+    if (!status.ok()) co_return status;
+    for (const layout::Row& row : rows)
+      found->push_back({read_sequence_name(row.view()), read_sequence(row.view())});
+  } while (!rows.empty());
+  co_return co_await transaction->commit();
+}
+
 }  // namespace namdb::txn

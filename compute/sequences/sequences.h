@@ -53,6 +53,8 @@ class Sequences {
   // The next number of each will be the one that it starts with. undefined_table.
   reactor::Task<Status> restart_all(std::vector<std::string> names);
   reactor::Task<Result<bool>> exists(std::string name);
+  // All, in no order.
+  reactor::Task<Result<std::vector<NamedSequence>>> list();
   // Those that do not exist are passed over.
   reactor::Task<Status> drop(std::vector<std::string> names);
   // The next number. undefined_table; sequence_limit_exceeded behind the last one.
@@ -72,6 +74,7 @@ class Sequences {
     std::int64_t waiting = 0;  // tasks, for that one
     reactor::Event changed;
   };
+  reactor::Task<Status> list_once(std::vector<NamedSequence>* found);
   // The row in a transaction of its own.
   struct Open {
     std::unique_ptr<Session> session;

@@ -173,6 +173,11 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   const std::string_view kind = statement.kind;
   if (kind.empty()) return Plan();
   const Json& body = *statement.body;
+  if (kind == "SelectStmt" && expands_arrays(binder.input.text) && !binder.expands_arrays) {
+    binder.expands_arrays = true;
+    NAMDB_SQL_ASSIGN(const Json rewritten, with_expanded_arrays(body));
+    return bind_body(binder, {kind, &rewritten});
+  }
   if (kind == "SelectStmt" || kind == "InsertStmt" || kind == "UpdateStmt" || kind == "DeleteStmt") {
     binder.whole = &body;
     NAMDB_SQL_ASSIGN(Plan plan, kind == "SelectStmt"   ? bind_select(binder, body)
@@ -207,6 +212,8 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "UnlistenStmt") return plain("UNLISTEN", NothingPlan());
   if (kind == "VacuumStmt") return bind_vacuum(binder, body);
   if (kind == "CommentStmt") return bind_comment(body);
+  if (kind == "LockStmt") return bind_lock(binder, body);
+  if (kind == "ConstraintsSetStmt") return bind_set_constraints(body);
   if (kind == "ViewStmt") return bind_create_view(binder, body);
   if (kind == "CreateTableAsStmt" && text(body, "objtype") == "OBJECT_MATVIEW")
     return unsupported("CREATE MATERIALIZED VIEW");
@@ -376,7 +383,8 @@ std::vector<std::string> tables_named_by(Node statement, const procedure::Proced
   }
   const bool is_query = statement.kind == "SelectStmt" || statement.kind == "InsertStmt" ||
                         statement.kind == "UpdateStmt" || statement.kind == "DeleteStmt" ||
-                        statement.kind == "CopyStmt" || statement.kind == "TruncateStmt";
+                        statement.kind == "CopyStmt" || statement.kind == "TruncateStmt" ||
+                        statement.kind == "LockStmt";
   if (is_query) {
     for (const Json* table : range_vars(body)) tables.emplace_back(text(*table, "relname"));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/sql/bind/bind_column.h"
+#include "compute/sql/bind/bind_definition.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/bind/table_draft.h"
@@ -56,14 +57,49 @@ Status drop_column(Commands& commands, const Json& command) {
 Status set_column_default(Commands& commands, const Json& command) {
   NAMDB_SQL_ASSIGN(layout::Column* const column, commands.draft.column(text(command, "name")));
   const auto filled = sequence_default_of(*column);
-  if (filled && filled->always) {
+  if (filled && filled->is_identity()) {
     return Status(ErrorCode::syntax_error,
                   of_relation(commands, "column", column->name) + " is an identity column");
   }
-  if (filled) return unsupported("another DEFAULT of a column that a sequence fills");
+  // A column that owns a sequence goes on to do so, whatever its default is.
+  const std::optional<SequenceDefault> owned = owned_sequence_of(*column);
   column->default_text.reset();
+  if (owned) column->default_text = sequence_default_text({owned->name, SequenceDefault::Kind::owned});
   const Json* const value = find(command, "def");
-  return value == nullptr ? Status() : set_default(commands.binder, *column, *value);
+  if (value == nullptr) return {};
+  NAMDB_SQL_CHECK(set_default(commands.binder, *column, *value));
+  const std::optional<SequenceDefault> still = owned_sequence_of(*column);
+  if (owned && (!still || still->name != owned->name))
+    return unsupported("another DEFAULT of a column that owns a sequence");
+  return {};
+}
+
+Status add_identity_to(Commands& commands, const Json& command) {
+  NAMDB_SQL_ASSIGN(layout::Column* const column, commands.draft.column(text(command, "name")));
+  const auto refused = [&](std::string_view why) {
+    return Status(ErrorCode::object_not_in_prerequisite_state,
+                  of_relation(commands, "column", column->name) + " " + std::string(why));
+  };
+  if (!column->not_null) return refused("must be declared NOT NULL before identity can be added");
+  const auto filled = sequence_default_of(*column);
+  if (filled && filled->is_identity()) return refused("is already an identity column");
+  if (has_default(*column)) return refused("already has a default value");
+  if (owned_sequence_of(*column)) return unsupported("IDENTITY of a column that owns a sequence");
+  return add_identity(*column, *node(*find(command, "def")).body, commands.draft.definition());
+}
+
+Status drop_identity(Commands& commands, const Json& command) {
+  NAMDB_SQL_ASSIGN(layout::Column* const column, commands.draft.column(text(command, "name")));
+  const auto filled = sequence_default_of(*column);
+  if (!filled || !filled->is_identity()) {
+    std::string message = of_relation(commands, "column", column->name) + " is not an identity column";
+    if (!flag(command, "missing_ok"))
+      return Status(ErrorCode::object_not_in_prerequisite_state, std::move(message));
+    commands.notices.push_back({"00000", std::move(message) + ", skipping"});
+    return {};
+  }
+  column->default_text.reset();
+  return {};
 }
 
 Status add_constraint(Commands& commands, const Json& command) {
@@ -115,6 +151,8 @@ struct Command {
 constexpr std::array kCommands = {Command{"AT_AddColumn", add_column},
                                   Command{"AT_DropColumn", drop_column},
                                   Command{"AT_ColumnDefault", set_column_default},
+                                  Command{"AT_AddIdentity", add_identity_to},
+                                  Command{"AT_DropIdentity", drop_identity},
                                   Command{"AT_SetNotNull", set_not_null},
                                   Command{"AT_DropNotNull", drop_not_null},
                                   Command{"AT_AlterColumnType", set_type},

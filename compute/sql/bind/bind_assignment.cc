@@ -95,7 +95,7 @@ Status bind_assignment(ExpressionBinder& expressions, const storage::Table& tabl
   }
   const bool is_default = sublink == nullptr && node(*value).kind == "SetToDefault";
   const std::optional<SequenceDefault> filled = sequence_default_of(column);
-  if (filled && filled->always && !is_default) {
+  if (filled && filled->is_always() && !is_default) {
     return Status(ErrorCode::generated_always,
                   "column \"" + column.name + "\" can only be updated to DEFAULT");
   }

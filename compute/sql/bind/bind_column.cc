@@ -113,11 +113,13 @@ Status set_column_type(layout::Column& column, const Type& type) {
       column.scale = static_cast<std::uint8_t>(type.numeric_scale().value_or(0));
       return {};
     default:
-      if (type.is_array() && type.modifier != -1)
+      if (type.is_array() && type.modifier != -1 && type.id != TypeId::varchar_array)
         return unsupported("a column that is an array of elements with a length or a precision");
       for (const ArrayColumn& array : kArrayColumns) {
         if (array.id != type.id) continue;
         column.type = array.type;
+        if (type.id == TypeId::varchar_array && type.modifier != -1)
+          set_element_length(column, *Type{TypeId::varchar, type.modifier}.length_characters());
         return {};
       }
       return unsupported("a column of type " + std::string(type_name(type.id)));
@@ -145,9 +147,46 @@ std::optional<std::string> called_default(const layout::Column& column, const Ex
   return std::nullopt;
 }
 
+// The digits of a literal.
+std::optional<std::string_view> written_number(const Json& value) {
+  const Node constant = node(value);
+  const Json* const number = constant.kind == "A_Const" ? find(*constant.body, "fval") : nullptr;
+  if (number == nullptr) return std::nullopt;
+  const std::string_view digits = text(*number, "fval");
+  if (digits.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
+  return digits;
+}
+
+// The sequence of nextval('name') and nextval('name'::regclass); nullopt: it is another expression.
+std::optional<std::string> called_sequence(const Json& value) {
+  const Node call = node(value);
+  if (call.kind != "FuncCall" || name_in_catalog(list(*call.body, "funcname")) != "nextval")
+    return std::nullopt;
+  const Json& arguments = list(*call.body, "args");
+  if (arguments.size() != 1) return std::nullopt;
+  Node argument = node(arguments[0]);
+  if (argument.kind == "TypeCast") {
+    const std::vector<std::string_view> type = names(list(*find(*argument.body, "typeName"), "names"));
+    if (type.empty() || (type.back() != "regclass" && type.back() != "text")) return std::nullopt;
+    argument = node(*find(*argument.body, "arg"));
+  }
+  const Json* const name = argument.kind == "A_Const" ? find(*argument.body, "sval") : nullptr;
+  if (name == nullptr) return std::nullopt;
+  return relation_in_text(text(*name, "sval"));
+}
+
 }  // namespace
 
 Status set_default(StatementBinder& binder, layout::Column& column, const Json& value) {
+  if (const std::optional<std::string> sequence = called_sequence(value)) {
+    if (!column_type(column).is_number())
+      return unsupported("DEFAULT nextval() of a column that is no number");
+    const std::optional<SequenceDefault> owned = owned_sequence_of(column);
+    const bool is_own = owned && owned->name == *sequence;
+    column.default_text = sequence_default_text(
+        {*sequence, is_own ? SequenceDefault::Kind::serial : SequenceDefault::Kind::reference});
+    return {};
+  }
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_aggregates(nullptr, "DEFAULT expressions");
   Result<ExprPtr> bound = expressions.bind(value);
@@ -190,6 +229,10 @@ Status set_default(StatementBinder& binder, layout::Column& column, const Json& 
   if (datum.null) return {};
   std::string text;
   append_text(text, {type.id}, datum);
+  // A number without a sign stays as it is written, whatever the column's scale.
+  if (const std::optional<std::string_view> digits = written_number(value);
+      digits && type.id == TypeId::numeric)
+    text = *digits;
   if (type.id == TypeId::bpchar) text.resize(without_trailing_blanks(text).size());
   column.default_text = std::move(text);
   return {};
@@ -209,7 +252,7 @@ Status coerce_to_column(ExpressionBinder& expressions, ExprPtr& value, const lay
 }
 
 Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& column) {
-  if (!column.default_text) return ExprPtr();
+  if (!has_default(column)) return ExprPtr();
   if (const std::optional<SequenceDefault> filled = sequence_default_of(column)) {
     const Json name = {{"A_Const", {{"sval", {{"sval", filled->name}}}}}};
     const Json call = {

@@ -238,6 +238,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_ASSIGN(create.table.checks, bind_checks(binder, definition));
   NAMDB_SQL_ASSIGN(create.table.foreign_keys, bind_foreign_keys(binder, definition, {}));
   NAMDB_SQL_ASSIGN(create.sequences, constraint_columns(definition, definition.sequences, "the sequences"));
+  create.sequence_options = definition.sequence_options;
   NAMDB_SQL_ASSIGN(create.table.schema, layout::Schema::create(std::move(definition.columns), std::move(key),
                                                                std::move(partition)));
   Plan plan;

@@ -53,14 +53,14 @@ std::optional<TypeId> serial_type(const Json& type_name_json) {
   return std::nullopt;
 }
 
-Status add_sequence(layout::Column& column, bool always, Definition& definition) {
+Status add_sequence(layout::Column& column, SequenceDefault::Kind kind, Definition& definition) {
   if (column.type != layout::ColumnType::bigint && column.type != layout::ColumnType::integer &&
       column.type != layout::ColumnType::smallint) {
     return Status(ErrorCode::invalid_parameter_value,
                   "identity column type must be smallint, integer, or bigint");
   }
   const std::array<std::string_view, 1> names = {column.name};
-  column.default_text = sequence_default_text({index_name(definition.table, names, "seq"), always});
+  column.default_text = sequence_default_text({index_name(definition.table, names, "seq"), kind});
   column.not_null = true;
   definition.sequences.push_back(column.name);
   return {};
@@ -78,6 +78,35 @@ Status add_check(const Json& constraint, std::string_view column, Definition& de
 }
 
 }  // namespace
+
+namespace {
+
+// DEFERRABLE and its like, behind a constraint in the definition of a column.
+Status add_attribute(std::string_view kind, std::string_view constraint, Definition& definition) {
+  const bool is_deferrable = kind == "CONSTR_ATTR_DEFERRABLE" || kind == "CONSTR_ATTR_DEFERRED";
+  if (constraint != "CONSTR_FOREIGN") {
+    if (is_deferrable) return unsupported_constraint(kind);
+    return {};  // that is what every constraint is
+  }
+  Definition::NewForeignKey& key = definition.new_foreign_keys.back();
+  if (!is_deferrable) return {};
+  if (text(*key.constraint, "fk_matchtype") == "f") return unsupported("MATCH FULL with DEFERRABLE");
+  key.deferrable = true;
+  key.initially_deferred = key.initially_deferred || kind == "CONSTR_ATTR_DEFERRED";
+  return {};
+}
+
+}  // namespace
+
+Status add_identity(layout::Column& column, const Json& constraint, Definition& definition) {
+  const bool always = text(constraint, "generated_when") == "a";
+  NAMDB_SQL_CHECK(add_sequence(
+      column, always ? SequenceDefault::Kind::always : SequenceDefault::Kind::by_default, definition));
+  ColumnSequence sequence;
+  NAMDB_SQL_CHECK(bind_identity_options(list(constraint, "options"), sequence));
+  definition.sequence_options[column.name] = std::move(sequence);
+  return {};
+}
 
 layout::Column* Definition::find(std::string_view name) {
   const auto found = std::ranges::find(columns, name, &layout::Column::name);
@@ -105,14 +134,16 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, Definit
   bool null = false;
   bool has_default = serial.has_value();
   bool is_identity = false;
-  if (serial) NAMDB_SQL_CHECK(add_sequence(column, /*always=*/false, definition));
+  if (serial) NAMDB_SQL_CHECK(add_sequence(column, SequenceDefault::Kind::serial, definition));
   const auto both = [&] {
     return Status(ErrorCode::syntax_error, "both default and identity specified for column \"" + column.name +
                                                "\" of table \"" + table + "\"");
   };
+  std::string_view last;  // the constraint that attributes are about
   for (const Json& item : list(body, "constraints")) {
     const Json& constraint = *node(item).body;
     const std::string_view kind = text(constraint, "contype");
+    if (!kind.starts_with("CONSTR_ATTR_")) last = kind;
     if (kind == "CONSTR_NOTNULL" || kind == "CONSTR_NULL") {
       (kind == "CONSTR_NULL" ? null : column.not_null) = true;
       if (null && column.not_null) {
@@ -129,17 +160,15 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, Definit
       NAMDB_SQL_CHECK(add_check(constraint, column.name, definition));
     } else if (kind == "CONSTR_FOREIGN") {
       NAMDB_SQL_CHECK(add_foreign_key(constraint, column.name, definition));
-    } else if (kind == "CONSTR_ATTR_NOT_DEFERRABLE" || kind == "CONSTR_ATTR_IMMEDIATE") {
-      // That is what every constraint is.
+    } else if (kind.starts_with("CONSTR_ATTR_")) {
+      NAMDB_SQL_CHECK(add_attribute(kind, last, definition));
     } else if (kind == "CONSTR_IDENTITY") {
-      if (!list(constraint, "options").empty()) return unsupported("an option of GENERATED AS IDENTITY");
       if (std::exchange(is_identity, true)) {
         return Status(ErrorCode::syntax_error, "multiple identity specifications for column \"" +
                                                    column.name + "\" of table \"" + table + "\"");
       }
       if (std::exchange(has_default, true)) return both();
-      const bool always = text(constraint, "generated_when") == "a";
-      NAMDB_SQL_CHECK(add_sequence(column, always, definition));
+      NAMDB_SQL_CHECK(add_identity(column, constraint, definition));
     } else if (kind == "CONSTR_DEFAULT") {
       if (is_identity) return both();
       if (std::exchange(has_default, true)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,11 +30,14 @@ struct Definition {
   struct NewForeignKey {
     std::vector<std::string> columns;
     const Json* constraint = nullptr;
+    bool deferrable = false;
+    bool initially_deferred = false;
   };
 
   std::string table;  // its name
   std::vector<layout::Column> columns;
   std::vector<std::string> sequences;  // columns that get one
+  std::map<std::string, ColumnSequence> sequence_options;
   std::vector<std::string> key;
   std::string key_name;  // empty: to be chosen
   bool has_key = false;
@@ -50,6 +54,8 @@ struct Definition {
 Status bind_column_definition(StatementBinder& binder, const Json& body, Definition& definition);
 // Adds a constraint of the table.
 Status bind_table_constraint(const Json& body, Definition& definition);
+// Makes a column GENERATED AS IDENTITY.
+Status add_identity(layout::Column& column, const Json& constraint, Definition& definition);
 // Adds the hidden column that is the key of a table without one.
 void add_row_id(Definition& definition);
 

@@ -61,6 +61,7 @@ ExprPtr shown_column(const Scope& scope, const Scope::Shown& shown);
 class ExpressionBinder;
 struct RoutineSignature;
 struct StatementBinder;
+struct WindowCall;
 
 // The rows around a subquery, whose columns it may read. They become arguments of the subquery's expression.
 struct OuterRows {
@@ -92,6 +93,12 @@ class ExpressionBinder {
   void set_aggregates(std::vector<Aggregate>* aggregates, std::string_view clause) {
     aggregates_ = aggregates;
     clause_ = clause;
+  }
+
+  // Receives the calls of window functions; null: they are refused. `clause`: the list of WINDOW.
+  void set_windows(std::vector<WindowCall>* windows, const Json* clause) {
+    windows_ = windows;
+    window_clause_ = clause;
   }
 
   // A call of a function that gives several rows, whose values are that column of the scope.
@@ -179,6 +186,9 @@ class ExpressionBinder {
   Result<ExprPtr> bind_routine_value(const Json& body,
                                      const std::shared_ptr<const RoutineSignature>& signature);
   Result<ExprPtr> bind_aggregate(std::string_view name, const Json& body);
+  Result<ExprPtr> bind_window(const Json& body);
+  Status bind_window_parts(const Json& body, std::string_view name, WindowCall& call);
+  Result<const Json*> window_of(const Json& over) const;
   Status bind_json_aggregate(std::string_view name, std::vector<ExprPtr> args, Aggregate& aggregate);
   // One that the statement has already is not calculated twice.
   Result<ExprPtr> add_aggregate(Aggregate aggregate, const Json& body);
@@ -217,6 +227,8 @@ class ExpressionBinder {
   OuterRows* outer_ = nullptr;
   std::vector<Aggregate>* aggregates_ = nullptr;
   std::string_view clause_ = "this place";
+  std::vector<WindowCall>* windows_ = nullptr;
+  const Json* window_clause_ = nullptr;
   int depth_ = 0;
 };
 
@@ -229,6 +241,7 @@ Status check_any(std::span<const ExprPtr> args);
 // The clause that the message names where an aggregate stands in another one.
 inline constexpr std::string_view kNestedAggregate = "an aggregate function";
 bool is_aggregate(std::string_view name);
+bool is_window_function(std::string_view name);
 // Of functions that are not written in SQL.
 bool is_builtin_function(std::string_view name);
 // The names that a call of such a function may have: "f", or "public.f"; empty: it is of another schema.

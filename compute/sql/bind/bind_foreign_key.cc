@@ -161,16 +161,20 @@ std::string chosen_key_name(const Definition& definition, const std::vector<std:
 }  // namespace
 
 Status add_foreign_key(const Json& constraint, std::string_view column, Definition& definition) {
-  if (flag(constraint, "deferrable") || flag(constraint, "initdeferred")) return unsupported("DEFERRABLE");
+  const bool is_full = text(constraint, "fk_matchtype") == "f";
+  if (flag(constraint, "deferrable") && is_full) return unsupported("MATCH FULL with DEFERRABLE");
   if (!list(constraint, "fk_del_set_cols").empty())
     return unsupported("ON DELETE SET with a list of columns");
-  NAMDB_SQL_CHECK(only(constraint, "FOREIGN KEY",
-                       {"contype", "conname", "pktable", "fk_attrs", "pk_attrs", "fk_matchtype",
-                        "fk_upd_action", "fk_del_action", "initially_valid", "skip_validation"}));
+  NAMDB_SQL_CHECK(
+      only(constraint, "FOREIGN KEY",
+           {"contype", "conname", "pktable", "fk_attrs", "pk_attrs", "fk_matchtype", "fk_upd_action",
+            "fk_del_action", "initially_valid", "skip_validation", "deferrable", "initdeferred"}));
   if (text(constraint, "fk_matchtype") == "p")
     return Status(ErrorCode::feature_not_supported, "MATCH PARTIAL not yet implemented");
   Definition::NewForeignKey key;
   key.constraint = &constraint;
+  key.deferrable = flag(constraint, "deferrable");
+  key.initially_deferred = flag(constraint, "initdeferred");
   key.columns = strings(list(constraint, "fk_attrs"));
   if (!column.empty()) key.columns = {std::string(column)};
   definition.new_foreign_keys.push_back(std::move(key));
@@ -201,6 +205,8 @@ Result<std::vector<storage::ForeignKey>> bind_foreign_keys(
     NAMDB_SQL_ASSIGN(key.on_delete, action_of(text(body, "fk_del_action")));
     NAMDB_SQL_ASSIGN(key.on_update, action_of(text(body, "fk_upd_action")));
     key.not_valid = flag(body, "skip_validation");
+    key.deferrable = added.deferrable;
+    key.initially_deferred = added.initially_deferred;
     const Json& range_var = *find(body, "pktable");
     NAMDB_SQL_ASSIGN(const std::string name, relation_name(range_var));
     if (name == definition.table) {

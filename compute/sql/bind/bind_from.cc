@@ -10,6 +10,7 @@
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/conditions.h"
 #include "compute/sql/plan/key_path.h"
+#include "compute/sql/system/virtual_table.h"
 
 namespace namdb::sql {
 namespace {
@@ -127,6 +128,13 @@ class FromBinder {
       named.name = view->name;
       return add_derived(range_var, std::move(query.bound), named);
     }
+    if (names_sequence(range_var)) {
+      const std::string name(text(range_var, "relname"));
+      NAMDB_SQL_ASSIGN(BoundQuery query, bind_sequence_query(binder_, name));
+      CommonTable named;
+      named.name = name;
+      return add_derived(range_var, std::move(query), named);
+    }
     NAMDB_SQL_ASSIGN(Source source, bind_relation_source(binder_, range_var));
     require_read(binder_, source);
     relation_ = &range_var;
@@ -151,6 +159,12 @@ class FromBinder {
   Result<Part> bind_function(const Json& body) {
     expressions_.set_scope(all_);
     expressions_.set_aggregates(nullptr, "functions in FROM");
+    if (const VirtualTable* const table = table_of_function(body)) {
+      Source source;
+      source.virtual_table = table;
+      source.name = table->name;
+      return add_table(body, std::move(source), {});
+    }
     NAMDB_SQL_ASSIGN(SetFunction function, bind_range_function(expressions_, body));
     for (const SetFunction::Call& made : function.calls) {
       for (const ExprPtr& argument : made.args) NAMDB_SQL_CHECK(check_barred(*argument));
@@ -185,12 +199,30 @@ class FromBinder {
     return {};
   }
 
+  // pg_get_keywords().
+  static const VirtualTable* table_of_function(const Json& body) {
+    const Json& functions = list(body, "functions");
+    if (functions.size() != 1 || flag(body, "ordinality") || flag(body, "is_rowsfrom")) return nullptr;
+    const Node call = node(list(*node(functions[0]).body, "items")[0]);
+    constexpr std::string_view kKeywords = "pg_get_keywords";
+    const bool is_call = call.kind == "FuncCall" &&
+                         name_in_catalog(list(*call.body, "funcname")) == kKeywords &&
+                         list(*call.body, "args").empty();
+    return is_call ? find_virtual_table("pg_catalog", kKeywords) : nullptr;
+  }
+
   const View* find_view(const Json& range_var) const {
     const std::string_view schema = text(range_var, "schemaname");
     const std::string_view name = text(range_var, "relname");
     if ((!schema.empty() && schema != "public") || binder_.input.tables.contains(name)) return nullptr;
     const auto found = binder_.input.views.find(name);
     return found == binder_.input.views.end() ? nullptr : found->second.get();
+  }
+
+  bool names_sequence(const Json& range_var) const {
+    const std::string_view schema = text(range_var, "schemaname");
+    return (schema.empty() || schema == "public") &&
+           binder_.input.sequences.contains(text(range_var, "relname"));
   }
 
   // In the query of a view, `*` gives the columns that there were when it was created.

@@ -108,7 +108,7 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
 bool is_builtin_function(std::string_view name) {
   constexpr std::array<std::string_view, 4> kOthers = {"concat", "json_build_object", "pg_typeof",
                                                        "similar_to_escape"};
-  return is_aggregate(name) || is_set_function(name) || !functions_named(name).empty() ||
+  return is_aggregate(name) || is_window_function(name) || is_set_function(name) || !functions_named(name).empty() ||
          std::ranges::find(kOthers, name) != kOthers.end();
 }
 
@@ -147,6 +147,7 @@ Result<ExprPtr> ExpressionBinder::bind_routine_value(
 }
 
 Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
+  if (find(body, "over") != nullptr) return bind_window(body);
   NAMDB_SQL_CHECK(
       only(body, "a function call",
            {"funcname", "args", "agg_star", "funcformat", "agg_distinct", "agg_order", "agg_filter"}));
@@ -154,6 +155,10 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
   const std::string_view name = name_in_catalog(list(body, "funcname"));
   if (name.empty()) return no_function_of_schema(body);
   if (is_aggregate(name)) return bind_aggregate(name, body);
+  if (is_window_function(name)) {
+    return Status(ErrorCode::wrong_object_type,
+                  "window function " + std::string(name) + " requires an OVER clause");
+  }
   if (const auto column = set_calls_.find(&body); column != set_calls_.end())
     return scope_column(scope_, column->second);
   if (is_set_function(name)) return unsupported("function " + std::string(name) + " in this place");

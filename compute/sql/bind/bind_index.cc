@@ -1,9 +1,11 @@
 // CREATE INDEX and REINDEX; and DROP of tables and indexes.
 #include <algorithm>
+#include <array>
 
 #include <nlohmann/json.hpp>
 
 #include "compute/sql/bind/bind_column.h"
+#include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
@@ -21,14 +23,57 @@ std::string_view clipped(std::string_view name, std::size_t bytes) {
   return name.substr(0, bytes);
 }
 
-Result<layout::IndexColumn> bind_index_column(const storage::Table& table, const Json& body) {
+// An operator class: that of a type, or one by which strings compare byte by byte, as all do here.
+struct OperatorClass {
+  std::string_view name;
+  TypeId type;
+};
+constexpr std::array kOperatorClasses = {OperatorClass{"bool_ops", TypeId::boolean},
+                                         OperatorClass{"bpchar_ops", TypeId::bpchar},
+                                         OperatorClass{"bpchar_pattern_ops", TypeId::bpchar},
+                                         OperatorClass{"bytea_ops", TypeId::bytea},
+                                         OperatorClass{"date_ops", TypeId::date},
+                                         OperatorClass{"float4_ops", TypeId::float4},
+                                         OperatorClass{"float8_ops", TypeId::float8},
+                                         OperatorClass{"int2_ops", TypeId::int2},
+                                         OperatorClass{"int4_ops", TypeId::int4},
+                                         OperatorClass{"int8_ops", TypeId::int8},
+                                         OperatorClass{"interval_ops", TypeId::interval},
+                                         OperatorClass{"numeric_ops", TypeId::numeric},
+                                         OperatorClass{"text_ops", TypeId::text},
+                                         OperatorClass{"text_pattern_ops", TypeId::text},
+                                         OperatorClass{"time_ops", TypeId::time},
+                                         OperatorClass{"timestamp_ops", TypeId::timestamp},
+                                         OperatorClass{"timestamptz_ops", TypeId::timestamptz},
+                                         OperatorClass{"uuid_ops", TypeId::uuid},
+                                         OperatorClass{"varchar_ops", TypeId::text},
+                                         OperatorClass{"varchar_pattern_ops", TypeId::text}};
+
+Status check_operator_class(const Json& body, const layout::Column& column, bool hash) {
+  const std::string_view name = name_in_catalog(list(body, "opclass"));
+  const auto found = std::ranges::find(kOperatorClasses, name, &OperatorClass::name);
+  if (found == kOperatorClasses.end()) {
+    return Status(ErrorCode::undefined_object, "operator class \"" + std::string(name) +
+                                                   "\" does not exist for access method \"" +
+                                                   (hash ? "hash" : "btree") + "\"");
+  }
+  const TypeId type = column_type(column).id;
+  if (type == found->type || (type == TypeId::varchar && found->type == TypeId::text)) return {};
+  return Status(ErrorCode::datatype_mismatch, "operator class \"" + std::string(name) +
+                                                  "\" does not accept data type " +
+                                                  std::string(type_name(type)));
+}
+
+Result<layout::IndexColumn> bind_index_column(const storage::Table& table, const Json& body, bool hash) {
   if (find(body, "expr") != nullptr) return unsupported("an index on an expression");
-  NAMDB_SQL_CHECK(only(body, "CREATE INDEX", {"name", "ordering", "nulls_ordering"}));
+  NAMDB_SQL_CHECK(only(body, "CREATE INDEX", {"name", "ordering", "nulls_ordering", "opclass"}));
   const std::string_view name = text(body, "name");
   const std::optional<std::uint32_t> column = table.schema.find(name);
   if (!column) {
     return Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" does not exist");
   }
+  if (find(body, "opclass") != nullptr)
+    NAMDB_SQL_CHECK(check_operator_class(body, table.schema.columns()[*column], hash));
   const bool descending = text(body, "ordering") == "SORTBY_DESC";
   const std::string_view nulls = text(body, "nulls_ordering");
   const std::string_view other = descending ? "SORTBY_NULLS_LAST" : "SORTBY_NULLS_FIRST";
@@ -108,7 +153,8 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
   for (const Json& item : list(body, "indexParams")) {
     const Json& element = *node(item).body;
     if (create.hash) NAMDB_SQL_CHECK(check_no_order(element));
-    NAMDB_SQL_ASSIGN(const layout::IndexColumn column, bind_index_column(*create.table, element));
+    NAMDB_SQL_ASSIGN(const layout::IndexColumn column,
+                     bind_index_column(*create.table, element, create.hash));
     NAMDB_SQL_CHECK(check_index_column(create.table->schema.columns()[column.column], create.hash));
     const bool twice = std::ranges::any_of(
         create.columns, [&](const layout::IndexColumn& other) { return other.column == column.column; });

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ struct BindInput {
   std::map<std::uint32_t, storage::TableRef> related;
   // The views that the statement names, or another view of them does.
   std::map<std::string, ViewRef, std::less<>> views;
+  // The sequences that the statement reads as if they were tables.
+  std::set<std::string, std::less<>> sequences;
   const procedure::ProcedureRegistry* procedures = nullptr;
   // Those written in SQL that the statement calls.
   std::map<std::string, std::shared_ptr<const RoutineSignature>, std::less<>> routines;

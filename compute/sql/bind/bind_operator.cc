@@ -46,6 +46,8 @@ bool is_time(const Type& type) {
          type_class == TypeClass::interval;
 }
 
+constexpr std::array<std::string_view, 5> kBitOperators = {"&", "|", "#", "<<", ">>"};
+
 // Whether it may stand for an object of the catalog.
 bool is_identity(const Type& type) {
   return type.type_class() == TypeClass::oid || type.is_integer();
@@ -268,6 +270,8 @@ Result<ExprPtr> ExpressionBinder::bind_named_operator(std::string_view name, Exp
     operands.push_back(std::move(right));
     return bind_function("power", std::move(operands));
   }
+  if (std::ranges::find(kBitOperators, name) != kBitOperators.end())
+    return bind_table_operator(name, std::move(left), std::move(right));
   return unsupported("operator " + std::string(name));
 }
 
@@ -332,6 +336,7 @@ Result<ExprPtr> ExpressionBinder::bind_table_operator(std::string_view name, Exp
 
 Result<ExprPtr> ExpressionBinder::bind_unary(std::string_view name, const Json& operand_json) {
   NAMDB_SQL_ASSIGN(ExprPtr operand, bind(operand_json));
+  if (name == "~" && operand->type.is_number()) return bind_table_operator(name, std::move(operand), nullptr);
   if (name != "-" && name != "+") return unsupported("operator " + std::string(name));
   if (operand->type.id == TypeId::unknown && name == "-") return not_unique(name, nullptr, operand->type);
   if (operand->type.id == TypeId::unknown)

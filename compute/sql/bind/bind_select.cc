@@ -6,6 +6,7 @@
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/index_path.h"
+#include "compute/sql/plan/window.h"
 #include "compute/sql/system/virtual_table.h"
 
 namespace namdb::sql {
@@ -198,7 +199,7 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
                                      UnknownColumns unknown) {
   NAMDB_SQL_CHECK(only(body, "SELECT",
                        {"targetList", "fromClause", "whereClause", "groupClause", "havingClause",
-                        "distinctClause", "sortClause", "limitOffset", "limitCount", "limitOption", "op",
+                        "distinctClause", "windowClause", "sortClause", "limitOffset", "limitCount", "limitOption", "op",
                         "all", "withClause", "lockingClause"}));
   BoundQuery query{std::make_unique<SelectPlan>(), {}};
   SelectPlan& select = *query.select;
@@ -207,9 +208,12 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   expressions.set_query(&binder, outer);
   NAMDB_SQL_CHECK(bind_from(binder, expressions, body, select));
   expressions.set_aggregates(&select.aggregates, "the select list");
+  std::vector<WindowCall> windows;
+  expressions.set_windows(&windows, &list(body, "windowClause"));
   NAMDB_SQL_CHECK(
       bind_targets(expressions, list(body, "targetList"), place, unknown, select.targets, query.columns));
   NAMDB_SQL_CHECK(bind_order(expressions, body, select, query.columns, place));
+  expressions.set_windows(nullptr, nullptr);
   const bool groups = !select.aggregates.empty() || !list(body, "groupClause").empty();
   if (groups && expressions.has_set_calls())
     return unsupported("a function that gives several rows, in a grouped SELECT");
@@ -220,12 +224,22 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   const bool cuts = select.offset != nullptr || (select.limit != nullptr && !select.order.empty());
   if (cuts && std::ranges::any_of(select.targets, [](const ExprPtr& target) { return is_volatile(*target); }))
     binder.calls_read_only = true;
+  if (windows.empty()) {
+    find_ways(binder, expressions.scope(), select);
+    return query;
+  }
+  if (!list(body, "lockingClause").empty())
+    return Status(ErrorCode::feature_not_supported, "FOR UPDATE is not allowed with window functions");
+  NAMDB_SQL_CHECK(use_windows(binder, expressions.scope(), std::move(windows), select));
+  return query;
+}
+
+void find_ways(const StatementBinder& binder, const Scope& scope, SelectPlan& select) {
   if (select.join != nullptr) {
-    assign_slots(select, column_names(expressions.scope()));
+    assign_slots(select, column_names(scope));
   } else {
     find_row_order(select, indexes_of(binder.input, select.source));
   }
-  return query;
 }
 
 Result<Plan> bind_select(StatementBinder& binder, const Json& body) {

@@ -54,11 +54,21 @@ Status bind_bare_option(std::string_view name, txn::SequenceChange& change) {
   return {};
 }
 
+Result<SequencePlan::Owner> bind_owner(const Json& argument) {
+  if (is_none(argument)) return SequencePlan::Owner();
+  const std::vector<std::string_view> parts = names(list(*node(argument).body, "items"));
+  if (parts.size() == 1) {
+    return Status(ErrorCode::syntax_error, "invalid OWNED BY option",
+                  "Specify OWNED BY table.column or OWNED BY NONE.");
+  }
+  if (parts.size() > 2) NAMDB_SQL_CHECK(check_schema(parts[parts.size() - 3]));
+  return SequencePlan::Owner{std::string(parts[parts.size() - 2]), std::string(parts.back())};
+}
+
 Status bind_sequence_option(const Json& element, txn::SequenceChange& change) {
   const std::string_view name = text(element, "defname");
   const Json* const argument = find(element, "arg");
   if (argument == nullptr) return bind_bare_option(name, change);
-  if (name == "owned_by") return is_none(*argument) ? Status() : unsupported("OWNED BY a column");
   if (name == "as") {
     NAMDB_SQL_ASSIGN(change.value_bytes, bind_value_bytes(*node(*argument).body));
     return {};
@@ -90,7 +100,7 @@ Status bind_sequence_option(const Json& element, txn::SequenceChange& change) {
   return {};
 }
 
-Status bind_sequence_options(StatementBinder& binder, const Json& options, txn::SequenceChange& change) {
+Status bind_sequence_options(StatementBinder& binder, const Json& options, SequencePlan& plan) {
   std::set<std::string_view> given;
   for (const Json& item : options) {
     const Json& element = *node(item).body;
@@ -98,7 +108,11 @@ Status bind_sequence_options(StatementBinder& binder, const Json& options, txn::
       return located(binder.input.place, element,
                      Status(ErrorCode::syntax_error, "conflicting or redundant options"));
     }
-    NAMDB_SQL_CHECK(bind_sequence_option(element, change));
+    if (text(element, "defname") == "owned_by") {
+      NAMDB_SQL_ASSIGN(plan.owner, bind_owner(*find(element, "arg")));
+      continue;
+    }
+    NAMDB_SQL_CHECK(bind_sequence_option(element, plan.change));
   }
   return {};
 }
@@ -112,6 +126,24 @@ Plan plan_of(std::string_view tag, SequencePlan sequence) {
 
 }  // namespace
 
+Status bind_identity_options(const Json& options, ColumnSequence& sequence) {
+  std::set<std::string_view> given;
+  for (const Json& item : options) {
+    const Json& element = *node(item).body;
+    const std::string_view name = text(element, "defname");
+    if (!given.insert(name).second)
+      return Status(ErrorCode::syntax_error, "conflicting or redundant options");
+    if (name != "sequence_name") {
+      NAMDB_SQL_CHECK(bind_sequence_option(element, sequence.options));
+      continue;
+    }
+    const std::vector<std::string_view> parts = names(list(*node(*find(element, "arg")).body, "items"));
+    if (parts.size() > 1) NAMDB_SQL_CHECK(check_schema(parts[parts.size() - 2]));
+    sequence.name = parts.back();
+  }
+  return {};
+}
+
 Result<Plan> bind_create_sequence(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_CHECK(only(body, "CREATE SEQUENCE", {"sequence", "options", "if_not_exists"}));
   SequencePlan create;
@@ -121,7 +153,7 @@ Result<Plan> bind_create_sequence(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_ASSIGN(std::string name, relation_name(relation));
   create.names.push_back(std::move(name));
   create.is_conditional = flag(body, "if_not_exists");
-  NAMDB_SQL_CHECK(bind_sequence_options(binder, list(body, "options"), create.change));
+  NAMDB_SQL_CHECK(bind_sequence_options(binder, list(body, "options"), create));
   return plan_of("CREATE SEQUENCE", std::move(create));
 }
 
@@ -132,7 +164,7 @@ Result<Plan> bind_alter_sequence(StatementBinder& binder, const Json& body) {
   NAMDB_SQL_ASSIGN(std::string name, relation_name(*find(body, "sequence")));
   alter.names.push_back(std::move(name));
   alter.is_conditional = flag(body, "missing_ok");
-  NAMDB_SQL_CHECK(bind_sequence_options(binder, list(body, "options"), alter.change));
+  NAMDB_SQL_CHECK(bind_sequence_options(binder, list(body, "options"), alter));
   return plan_of("ALTER SEQUENCE", std::move(alter));
 }
 

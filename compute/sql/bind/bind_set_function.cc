@@ -16,6 +16,8 @@ using Kind = SetFunction::Kind;
 
 // psql calls it. No table is a partition: it gives no rows.
 constexpr std::string_view kPartitionAncestors = "pg_partition_ancestors";
+// Options as PostgreSQL keeps them, "name=value", in two columns.
+constexpr std::string_view kOptions = "pg_options_to_table";
 struct JsonFunction {
   std::string_view name;
   Kind kind;
@@ -46,7 +48,7 @@ std::optional<Kind> kind_of(std::string_view name) {
   if (const JsonFunction* json = find_json_function(name)) return json->kind;
   if (name == "generate_series") return Kind::series;
   if (name == "generate_subscripts") return Kind::subscripts;
-  if (name == "unnest" || name == kPartitionAncestors) return Kind::unnest;
+  if (name == "unnest" || name == kPartitionAncestors || name == kOptions) return Kind::unnest;
   return std::nullopt;
 }
 
@@ -166,6 +168,19 @@ Status bind_set_call(ExpressionBinder& expressions, const Json& json, SetFunctio
     SetFunction::Call& call = function.calls.emplace_back();
     call.kind = Kind::unnest;
     call.args.push_back(make_constant({TypeId::int4_array}, Datum()));
+    return {};
+  }
+  if (name == kOptions) {
+    if (args.size() != 1 || !can_cast(args[0]->type.id, TypeId::text_array, Coercion::implicit))
+      return no_such_function(name, args);
+    NAMDB_SQL_CHECK(expressions.coerce(args[0], {TypeId::text_array}, Coercion::implicit));
+    for (const std::string_view part : {SetFunction::kOptionName, SetFunction::kOptionValue}) {
+      function.columns.push_back({std::string(part), {TypeId::text}});
+      SetFunction::Call& call = function.calls.emplace_back();
+      call.kind = Kind::unnest;
+      call.name = part;
+      call.args.push_back(clone(*args[0]));
+    }
     return {};
   }
   if (const JsonFunction* of_json = find_json_function(name))

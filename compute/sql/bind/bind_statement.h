@@ -45,6 +45,7 @@ struct StatementBinder {
   const Json* whole = nullptr;
   std::vector<WithPlan::Query> kept = {};
   const View* view = nullptr;  // whose query is bound; null: the statement's own
+  bool expands_arrays = false;  // the statement was written anew: with_expanded_arrays()
 };
 
 struct BoundQuery {
@@ -103,13 +104,28 @@ struct ViewQuery {
   bool is_plain = false;
 };
 Result<ViewQuery> bind_view_query(StatementBinder& binder, const View& view);
+// The row of a sequence that is read as a table.
+Result<BoundQuery> bind_sequence_query(StatementBinder& binder, const std::string& name);
 // feature_not_supported if the name is a view's. `command`: "INSERT into".
 Status check_no_view(const StatementBinder& binder, const Json& range_var, std::string_view command);
+// Makes the query of a SELECT with window functions that of a derived table, whose columns its expressions
+// read.
+Status use_windows(StatementBinder& binder, const Scope& scope, std::vector<WindowCall> windows,
+                   SelectPlan& select);
+// Chooses the ways to the rows of the tables.
+void find_ways(const StatementBinder& binder, const Scope& scope, SelectPlan& select);
+// Whether a statement's text names _pg_expandarray(), and its tree without the calls of that.
+bool expands_arrays(std::string_view statement);
+Result<Json> with_expanded_arrays(const Json& body);
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body);
 Result<Plan> bind_drop(StatementBinder& binder, const Json& body);
 Result<Plan> bind_reindex(const Json& body);
 Result<Plan> bind_create_sequence(StatementBinder& binder, const Json& body);
 Result<Plan> bind_alter_sequence(StatementBinder& binder, const Json& body);
+// In the parentheses of GENERATED AS IDENTITY.
+Status bind_identity_options(const Json& options, ColumnSequence& sequence);
+Result<Plan> bind_lock(StatementBinder& binder, const Json& body);
+Result<Plan> bind_set_constraints(const Json& body);
 // The plan of DROP SEQUENCE.
 Plan drop_sequences(std::vector<std::string> names, bool if_exists);
 Result<Plan> bind_transaction(const Json& body);

@@ -10,6 +10,7 @@
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/plan/plain_select.h"
 #include "compute/sql/system/virtual_table.h"
 #include "compute/sql/value/row_id.h"
@@ -233,6 +234,26 @@ Result<ViewQuery> bind_view_query(StatementBinder& binder, const View& view) {
   // An ORDER BY may have become the order of an index.
   const bool plain = list(body, "sortClause").empty() && shows_table(*query.select);
   return ViewQuery{std::move(query), plain};
+}
+
+Result<BoundQuery> bind_sequence_query(StatementBinder& binder, const std::string& name) {
+  const auto parsed =
+      parse_sql("SELECT last_value, 0::bigint AS log_cnt, is_called FROM " +
+                std::string(storage::kSequencesTable) + " WHERE name = " + quote_literal(name));
+  BindInput input = binder.input;
+  input.place = nullptr;
+  input.variables = nullptr;
+  StatementBinder own{input, {}};
+  own.depth = binder.depth;
+  own.queries = binder.queries;
+  const Json& body = *std::get<SyntaxTree>(parsed).statement(0).body;
+  NAMDB_SQL_ASSIGN(BoundQuery query, bind_query(own, body, nullptr, UnknownColumns::become_text));
+  binder.queries = own.queries;
+  binder.reads.insert(binder.reads.end(), own.reads.begin(), own.reads.end());
+  binder.reads_tables = true;
+  binder.rights.push_back(
+      {{storage::ObjectKind::sequence, 0, name}, storage::kSelectPrivilege, true, name, "sequence"});
+  return query;
 }
 
 Status check_no_view(const StatementBinder& binder, const Json& range_var, std::string_view command) {

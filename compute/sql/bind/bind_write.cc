@@ -49,7 +49,7 @@ Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, c
 // Of a column that a statement gives a value.
 Status check_given(const layout::Column& column, bool overriding) {
   const std::optional<SequenceDefault> filled = sequence_default_of(column);
-  if (!filled || !filled->always || overriding) return {};
+  if (!filled || !filled->is_always() || overriding) return {};
   return Status(ErrorCode::generated_always,
                 "cannot insert a non-DEFAULT value into column \"" + column.name + "\"",
                 "Use OVERRIDING SYSTEM VALUE to override.");

@@ -286,7 +286,8 @@ Status TableDraft::set_type(const Json& body, std::string_view name) {
   NAMDB_SQL_CHECK(std::move(status));
   if (column->default_text) {
     changed.default_text = column->default_text;
-    const bool is_kept = sequence_default_of(*column) || changed.type == column->type;
+    const bool is_kept =
+        sequence_default_of(*column) || !has_default(*column) || changed.type == column->type;
     const Result<ExprPtr> fits = default_of(expressions, changed);
     if (!fits.ok() || (!is_kept && *fits == nullptr)) {
       return Status(ErrorCode::datatype_mismatch, "default for column \"" + changed.name +
@@ -310,7 +311,7 @@ Status TableDraft::set_not_null(std::string_view name) {
 Status TableDraft::drop_not_null(std::string_view name) {
   NAMDB_SQL_ASSIGN(layout::Column* const column, this->column(name));
   const auto filled = sequence_default_of(*column);
-  if (filled && filled->always) {
+  if (filled && filled->is_identity()) {
     return Status(ErrorCode::syntax_error, "column \"" + std::string(name) + "\" of relation \"" +
                                                table_->name + "\" is an identity column");
   }
@@ -419,6 +420,8 @@ Result<AlterTablePlan> TableDraft::finish() && {
                    constraint_columns(definition_, partition_, "partition key"));
   NAMDB_SQL_ASSIGN(plan.definition.schema,
                    layout::Schema::create(definition_.columns, key, std::move(partition)));
+  NAMDB_SQL_ASSIGN(plan.sequences, constraint_columns(definition_, definition_.sequences, "the sequences"));
+  plan.sequence_options = definition_.sequence_options;
   NAMDB_SQL_CHECK(plan.replaces_rows ? finish_rows(plan) : finish_names(plan));
   return plan;
 }
@@ -426,7 +429,6 @@ Result<AlterTablePlan> TableDraft::finish() && {
 Status TableDraft::finish_rows(AlterTablePlan& plan) {
   for (const layout::Column& column : definition_.columns)
     plan.values.push_back(std::move(values_[column.name]));
-  NAMDB_SQL_ASSIGN(plan.sequences, constraint_columns(definition_, definition_.sequences, "the sequences"));
   storage::Table checked;
   checked.name = table_->name;
   checked.schema = plan.definition.schema;

@@ -44,8 +44,9 @@ bool is_server_table(const storage::Table& table) {
 }  // namespace
 
 Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> views,
-                 std::vector<CatalogRoutine> routines)
-    : routines_(std::move(routines)) {
+                 std::vector<CatalogRoutine> routines, std::vector<CatalogSequence> sequences,
+                 std::string database, bool hides_public)
+    : routines_(std::move(routines)), database_(std::move(database)), hides_public_(hides_public) {
   for (const SystemRelation& system : system_relations()) {
     CatalogRelation relation;
     relation.oid = system.oid;
@@ -65,6 +66,25 @@ Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> vie
     relation.oid = oid_of(view->id, 0);
     relation.name = view->name;
     relation.view = view;
+    add(std::move(relation));
+  }
+  add_sequences(std::move(sequences));
+}
+
+// The table of sequences says how those of columns are, and has others.
+void Catalog::add_sequences(std::vector<CatalogSequence> sequences) {
+  for (CatalogSequence& sequence : sequences) {
+    const Oid oid = sequence_oid(sequence.name);
+    const auto shared = std::make_shared<const CatalogSequence>(std::move(sequence));
+    if (const auto known = by_oid_.find(oid); known != by_oid_.end()) {
+      if (relations_[known->second].kind == 'S') relations_[known->second].sequence = shared;
+      continue;
+    }
+    CatalogRelation relation;
+    relation.kind = 'S';
+    relation.oid = oid;
+    relation.name = shared->name;
+    relation.sequence = shared;
     add(std::move(relation));
   }
 }
@@ -162,13 +182,20 @@ void Catalog::add_table(const storage::TableRef& table) {
   }
   const std::vector<layout::Column>& columns = table->schema.columns();
   for (std::uint32_t i = 0; i < columns.size(); ++i) {
-    const auto sequence = sequence_default_of(columns[i]);
+    const auto sequence = owned_sequence_of(columns[i]);
     if (!sequence) continue;
     CatalogRelation filler = relation;
     filler.kind = 'S';
     filler.oid = sequence_oid(sequence->name);
     filler.name = sequence->name;
     filler.column = i;
+    // Until the table of sequences is read.
+    CatalogSequence made;
+    made.name = sequence->name;
+    made.definition.most = greatest_number(columns[i].type);
+    made.definition.value_bytes = static_cast<std::uint32_t>(type_size(column_type(columns[i]).id));
+    made.definition.block_numbers = 32;
+    filler.sequence = std::make_shared<const CatalogSequence>(std::move(made));
     add(std::move(filler));
   }
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "compute/api/routine.h"
 #include "compute/api/table.h"
 #include "compute/sql/catalog/catalog_routine.h"
+#include "compute/sql/catalog/catalog_sequence.h"
 #include "compute/sql/catalog/system_relations.h"
 #include "compute/sql/catalog/view.h"
 #include "compute/sql/value/types.h"
@@ -39,7 +41,9 @@ struct CatalogRelation {
   const SystemRelation* system = nullptr;  // null: it is made from `table`
   storage::TableRef table;                 // of an index or a sequence: the table it belongs to
   storage::IndexRef index;                 // null for kind i: a primary key without an order
-  std::uint32_t column = 0;                // of a sequence: the column that it fills
+  std::uint32_t column = 0;                // of a sequence: the column that owns it
+  // Of kind S. Without a `table` no column owns it.
+  std::shared_ptr<const CatalogSequence> sequence;
   // Of kinds C and F: a CHECK, or a foreign key with the table that it references. They are no relations, but
   // have identities.
   const storage::TableCheck* check = nullptr;
@@ -63,7 +67,8 @@ struct CatalogRelation {
 class Catalog {
  public:
   explicit Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> views = {},
-                   std::vector<CatalogRoutine> routines = {});
+                   std::vector<CatalogRoutine> routines = {}, std::vector<CatalogSequence> sequences = {},
+                   std::string database = {}, bool hides_public = false);
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
@@ -72,6 +77,10 @@ class Catalog {
   const CatalogRelation* find(std::int64_t oid) const;
   // Without a schema, pg_catalog comes before public.
   const CatalogRelation* find(std::string_view schema, std::string_view name) const;
+
+  const std::string& database() const { return database_; }
+  // The schema public is not searched: names in it are shown with the schema.
+  bool hides_public() const { return hides_public_; }
 
   const std::vector<CatalogRoutine>& routines() const { return routines_; }
   // Null: there is none.
@@ -104,11 +113,14 @@ class Catalog {
  private:
   void add(CatalogRelation relation);
   void add_table(const storage::TableRef& table);
+  void add_sequences(std::vector<CatalogSequence> sequences);
   void add_foreign_keys(const storage::TableRef& table, const std::vector<storage::TableRef>& tables);
 
   std::vector<CatalogRelation> relations_;
   std::vector<CatalogRoutine> routines_;
   absl::flat_hash_map<Oid, std::size_t> by_oid_;
+  std::string database_;
+  bool hides_public_ = false;
 };
 
 std::string_view schema_name(Oid schema);

@@ -9,6 +9,7 @@
 
 namespace namdb::sql {
 
+inline constexpr Oid kLanguageInternalOid = 12;
 inline constexpr Oid kLanguageCOid = 13;
 inline constexpr Oid kLanguageSqlOid = 14;
 inline constexpr Oid kLanguagePlpgsqlOid = 13'575;

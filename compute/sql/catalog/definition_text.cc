@@ -49,6 +49,10 @@ std::string name_list(const std::vector<std::string>& names) {
   return list;
 }
 
+std::string in_public(std::string_view name, bool hides_public) {
+  return (hides_public ? "public." : "") + quote_identifier(name);
+}
+
 // Whether the first parenthesis is closed by the last one.
 bool is_in_parentheses(std::string_view text) {
   if (!text.starts_with('(') || !text.ends_with(')')) return false;
@@ -86,9 +90,9 @@ std::string quote_literal(std::string_view text) {
   return "E" + quoted(escaped, '\'');
 }
 
-std::string default_text(const layout::Column& column) {
+std::string default_text(const layout::Column& column, bool hides_public) {
   if (const auto sequence = sequence_default_of(column))
-    return "nextval(" + quote_literal(quote_identifier(sequence->name)) + "::regclass)";
+    return "nextval(" + quote_literal(in_public(sequence->name, hides_public)) + "::regclass)";
   const std::string& text = *column.default_text;
   if (const std::optional<CalledDefault> called = called_default_of(column))
     return std::string(called->shown);
@@ -130,16 +134,19 @@ std::string_view action_text(storage::ForeignKeyAction action) {
   return "NO ACTION";
 }
 
-std::string constraint_text(const CatalogRelation& index, bool pretty) {
+std::string constraint_text(const CatalogRelation& index, bool pretty, bool hides_public) {
   if (index.is_foreign_key()) {
     const storage::ForeignKey& key = *index.foreign_key;
     std::string text = "FOREIGN KEY (" + name_list(key.columns) + ") REFERENCES " +
-                       quote_identifier(index.referenced->name) + "(" + name_list(key.referenced) + ")";
+                       in_public(index.referenced->name, hides_public) + "(" + name_list(key.referenced) +
+                       ")";
     if (key.match_full) text += " MATCH FULL";
     if (key.on_update != storage::ForeignKeyAction::no_action)
       text += " ON UPDATE " + std::string(action_text(key.on_update));
     if (key.on_delete != storage::ForeignKeyAction::no_action)
       text += " ON DELETE " + std::string(action_text(key.on_delete));
+    if (key.deferrable) text += " DEFERRABLE";
+    if (key.initially_deferred) text += " INITIALLY DEFERRED";
     if (key.not_valid) text += " NOT VALID";
     return text;
   }
@@ -150,8 +157,9 @@ std::string constraint_text(const CatalogRelation& index, bool pretty) {
   return (index.is_primary_key() ? "PRIMARY KEY " : "UNIQUE ") + column_list(index, false);
 }
 
-std::string relation_text(const CatalogRelation& relation) {
+std::string relation_text(const CatalogRelation& relation, bool hides_public) {
   const std::string name = quote_identifier(relation.name);
+  if (hides_public && relation.schema == kPublicSchemaOid) return "public." + name;
   return relation.schema == kInformationSchemaOid ? std::string(kInformationSchema) + "." + name : name;
 }
 

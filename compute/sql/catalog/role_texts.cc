@@ -83,6 +83,26 @@ std::string role_name(const storage::Roles* roles, std::uint32_t owner, std::str
   return found == nullptr ? std::string(user) : found->name;
 }
 
+std::optional<std::vector<std::string>> default_grant_texts(char kind, std::string_view owner) {
+  struct Default {
+    char kind;
+    std::string_view of_public;
+    std::string_view of_owner;
+  };
+  constexpr std::array kDefaults = {
+      Default{'c', "", ""},   Default{'r', "", "arwdDxt"}, Default{'s', "", "rwU"}, Default{'d', "Tc", "CTc"},
+      Default{'f', "X", "X"}, Default{'l', "U", "U"},      Default{'L', "", "rw"},  Default{'n', "", "UC"},
+      Default{'t', "", "C"},  Default{'F', "", "U"},       Default{'S', "", "U"},   Default{'T', "U", "U"},
+      Default{'p', "", "sA"}};
+  const auto found = std::ranges::find(kDefaults, kind, &Default::kind);
+  if (found == kDefaults.end()) return std::nullopt;
+  const std::string name = name_in_grant(owner);
+  std::vector<std::string> grants;
+  if (!found->of_public.empty()) grants.push_back("=" + std::string(found->of_public) + "/" + name);
+  if (!found->of_owner.empty()) grants.push_back(name + "=" + std::string(found->of_owner) + "/" + name);
+  return grants;
+}
+
 std::string grant_text(const storage::Grant& grant, std::uint32_t owner, const storage::Roles& roles) {
   std::string text = grant.grantee == storage::kNoRole ? std::string() : role_in_grant(grant.grantee, roles);
   text += '=';

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compute/api/role.h"
 #include "compute/sql/value/types.h"
@@ -31,6 +33,8 @@ const storage::Role* find_role(const storage::Roles* roles, std::int64_t oid);
 // The name of an owner or of the session's user, while there are no roles.
 std::string role_name(const storage::Roles* roles, std::uint32_t owner, std::string_view user);
 
+// The grants of a new object, as acldefault() has them; `kind`: its letter there. nullopt: there is no such.
+std::optional<std::vector<std::string>> default_grant_texts(char kind, std::string_view owner);
 // "alice=r*w/tester", of a grant for an object of that owner.
 std::string grant_text(const storage::Grant& grant, std::uint32_t owner, const storage::Roles& roles);
 

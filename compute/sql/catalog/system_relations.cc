@@ -282,6 +282,96 @@ constexpr std::array kRows = std::to_array<Row>({
      "passwd:text valuntil:timestamptz useconfig:_text"},
     {12028, "pg_catalog", "pg_views", 'v',
      "schemaname:name viewname:name viewowner:name definition:text"},
+    {12099, "pg_catalog", "pg_seclabels", 'v',
+     "objoid:oid classoid:oid objsubid:int4 objtype:text objnamespace:oid objname:text provider:text "
+     "label:text"},
+    {12257, "pg_catalog", "pg_replication_slots", 'v',
+     "slot_name:name plugin:name slot_type:text datoid:oid database:name temporary:bool active:bool "
+     "active_pid:int4 xmin:int8 catalog_xmin:int8 restart_lsn:text confirmed_flush_lsn:text "
+     "wal_status:text safe_wal_size:int8 two_phase:bool"},
+    {12227, "pg_catalog", "pg_stat_replication", 'v',
+     "pid:int4 usesysid:oid usename:name application_name:text client_addr:text client_hostname:text "
+     "client_port:int4 backend_start:timestamptz backend_xmin:int8 state:text sent_lsn:text write_lsn:text "
+     "flush_lsn:text replay_lsn:text write_lag:interval flush_lag:interval replay_lag:interval "
+     "sync_priority:int4 sync_state:text reply_time:timestamptz"},
+    {12262, "pg_catalog", "pg_stat_replication_slots", 'v',
+     "slot_name:text spill_txns:int8 spill_count:int8 spill_bytes:int8 stream_txns:int8 stream_count:int8 "
+     "stream_bytes:int8 total_txns:int8 total_bytes:int8 stats_reset:timestamptz"},
+    {6000, "pg_catalog", "pg_replication_origin", 'r',
+     "roident:oid roname:text"},
+    {12332, "pg_catalog", "pg_replication_origin_status", 'v',
+     "local_id:oid external_id:text remote_lsn:text local_lsn:text"},
+    {2613, "pg_catalog", "pg_largeobject", 'r',
+     "loid:oid pageno:int4 data:bytea"},
+    {6243, "pg_catalog", "pg_parameter_acl", 'r',
+     "oid:oid parname:text paracl:_text"},
+    {12058, "pg_catalog", "pg_stats_ext", 'v',
+     "schemaname:name tablename:name statistics_schemaname:name statistics_name:name statistics_owner:name "
+     "attnames:_name exprs:_text kinds:_char inherited:bool n_distinct:text dependencies:text "
+     "most_common_vals:_text most_common_val_nulls:_bool most_common_freqs:_float8 "
+     "most_common_base_freqs:_float8"},
+    {12063, "pg_catalog", "pg_stats_ext_exprs", 'v',
+     "schemaname:name tablename:name statistics_schemaname:name statistics_name:name statistics_owner:name "
+     "expr:text inherited:bool null_frac:float8 avg_width:int4 n_distinct:float8 most_common_vals:text "
+     "most_common_freqs:_float4 histogram_bounds:text correlation:float8 most_common_elems:text "
+     "most_common_elem_freqs:_float4 elem_count_histogram:_float4"},
+    {3429, "pg_catalog", "pg_statistic_ext_data", 'r',
+     "stxoid:oid stxdinherit:bool stxdndistinct:text stxddependencies:text stxdmcv:text stxdexpr:text"},
+    {12244, "pg_catalog", "pg_stat_subscription", 'v',
+     "subid:oid subname:name pid:int4 relid:oid received_lsn:text last_msg_send_time:timestamptz "
+     "last_msg_receipt_time:timestamptz latest_end_lsn:text latest_end_time:timestamptz"},
+    {12336, "pg_catalog", "pg_stat_subscription_stats", 'v',
+     "subid:oid subname:name apply_error_count:int8 sync_error_count:int8 stats_reset:timestamptz"},
+    {12297, "pg_catalog", "pg_stat_progress_analyze", 'v',
+     "pid:int4 datid:oid datname:name relid:oid phase:text sample_blks_total:int8 sample_blks_scanned:int8 "
+     "ext_stats_total:int8 ext_stats_computed:int8 child_tables_total:int8 child_tables_done:int8 "
+     "current_child_table_relid:oid"},
+    {12317, "pg_catalog", "pg_stat_progress_basebackup", 'v',
+     "pid:int4 phase:text backup_total:int8 backup_streamed:int8 tablespaces_total:int8 "
+     "tablespaces_streamed:int8"},
+    {12307, "pg_catalog", "pg_stat_progress_cluster", 'v',
+     "pid:int4 datid:oid datname:name relid:oid command:text phase:text cluster_index_relid:oid "
+     "heap_tuples_scanned:int8 heap_tuples_written:int8 heap_blks_total:int8 heap_blks_scanned:int8 "
+     "index_rebuild_count:int8"},
+    {12302, "pg_catalog", "pg_stat_progress_vacuum", 'v',
+     "pid:int4 datid:oid datname:name relid:oid phase:text heap_blks_total:int8 heap_blks_scanned:int8 "
+     "heap_blks_vacuumed:int8 index_vacuum_count:int8 max_dead_tuples:int8 num_dead_tuples:int8"},
+    {12312, "pg_catalog", "pg_stat_progress_create_index", 'v',
+     "pid:int4 datid:oid datname:name relid:oid index_relid:oid command:text phase:text lockers_total:int8 "
+     "lockers_done:int8 current_locker_pid:int8 blocks_total:int8 blocks_done:int8 tuples_total:int8 "
+     "tuples_done:int8 partitions_total:int8 partitions_done:int8"},
+    {12275, "pg_catalog", "pg_stat_user_functions", 'v',
+     "funcid:oid schemaname:name funcname:name calls:int8 total_time:float8 self_time:float8"},
+    {12236, "pg_catalog", "pg_stat_wal_receiver", 'v',
+     "pid:int4 status:text receive_start_lsn:text receive_start_tli:int4 written_lsn:text flushed_lsn:text "
+     "received_tli:int4 last_msg_send_time:timestamptz last_msg_receipt_time:timestamptz "
+     "latest_end_lsn:text latest_end_time:timestamptz slot_name:text sender_host:text sender_port:int4 "
+     "conninfo:text"},
+    {12152, "pg_catalog", "pg_stat_sys_tables", 'v',
+     "relid:oid schemaname:name relname:name seq_scan:int8 seq_tup_read:int8 idx_scan:int8 "
+     "idx_tup_fetch:int8 n_tup_ins:int8 n_tup_upd:int8 n_tup_del:int8 n_tup_hot_upd:int8 n_live_tup:int8 "
+     "n_dead_tup:int8 n_mod_since_analyze:int8 n_ins_since_vacuum:int8 last_vacuum:timestamptz "
+     "last_autovacuum:timestamptz last_analyze:timestamptz last_autoanalyze:timestamptz vacuum_count:int8 "
+     "autovacuum_count:int8 analyze_count:int8 autoanalyze_count:int8"},
+    {12183, "pg_catalog", "pg_stat_all_indexes", 'v',
+     "relid:oid indexrelid:oid schemaname:name relname:name indexrelname:name idx_scan:int8 "
+     "idx_tup_read:int8 idx_tup_fetch:int8"},
+    {12170, "pg_catalog", "pg_statio_all_tables", 'v',
+     "relid:oid schemaname:name relname:name heap_blks_read:int8 heap_blks_hit:int8 idx_blks_read:int8 "
+     "idx_blks_hit:int8 toast_blks_read:int8 toast_blks_hit:int8 tidx_blks_read:int8 tidx_blks_hit:int8"},
+    {12175, "pg_catalog", "pg_statio_sys_tables", 'v',
+     "relid:oid schemaname:name relname:name heap_blks_read:int8 heap_blks_hit:int8 idx_blks_read:int8 "
+     "idx_blks_hit:int8 toast_blks_read:int8 toast_blks_hit:int8 tidx_blks_read:int8 tidx_blks_hit:int8"},
+    {12196, "pg_catalog", "pg_statio_all_indexes", 'v',
+     "relid:oid indexrelid:oid schemaname:name relname:name indexrelname:name idx_blks_read:int8 "
+     "idx_blks_hit:int8"},
+    {12205, "pg_catalog", "pg_statio_user_indexes", 'v',
+     "relid:oid indexrelid:oid schemaname:name relname:name indexrelname:name idx_blks_read:int8 "
+     "idx_blks_hit:int8"},
+    {12209, "pg_catalog", "pg_statio_all_sequences", 'v',
+     "relid:oid schemaname:name relname:name blks_read:int8 blks_hit:int8"},
+    {12218, "pg_catalog", "pg_statio_user_sequences", 'v',
+     "relid:oid schemaname:name relname:name blks_read:int8 blks_hit:int8"},
     {13250, "information_schema", "character_sets", 'v',
      "character_set_catalog:name character_set_schema:name character_set_name:name "
      "character_repertoire:name form_of_use:name default_collate_catalog:name "
@@ -406,6 +496,85 @@ constexpr std::array kRows = std::to_array<Row>({
      "table_catalog:name table_schema:name table_name:name view_definition:text check_option:text "
      "is_updatable:text is_insertable_into:text is_trigger_updatable:text is_trigger_deletable:text "
      "is_trigger_insertable_into:text"},
+    {13245, "information_schema", "attributes", 'v',
+     "udt_catalog:name udt_schema:name udt_name:name attribute_name:name ordinal_position:int4 "
+     "attribute_default:text is_nullable:text data_type:text character_maximum_length:int4 "
+     "character_octet_length:int4 character_set_catalog:name character_set_schema:name "
+     "character_set_name:name collation_catalog:name collation_schema:name collation_name:name "
+     "numeric_precision:int4 numeric_precision_radix:int4 numeric_scale:int4 datetime_precision:int4 "
+     "interval_type:text interval_precision:int4 attribute_udt_catalog:name attribute_udt_schema:name "
+     "attribute_udt_name:name scope_catalog:name scope_schema:name scope_name:name "
+     "maximum_cardinality:int4 dtd_identifier:name is_derived_reference_attribute:text"},
+    {13255, "information_schema", "check_constraint_routine_usage", 'v',
+     "constraint_catalog:name constraint_schema:name constraint_name:name specific_catalog:name "
+     "specific_schema:name specific_name:name"},
+    {13275, "information_schema", "column_column_usage", 'v',
+     "table_catalog:name table_schema:name table_name:name column_name:name dependent_column:name"},
+    {13280, "information_schema", "column_domain_usage", 'v',
+     "domain_catalog:name domain_schema:name domain_name:name table_catalog:name table_schema:name "
+     "table_name:name column_name:name"},
+    {13503, "information_schema", "column_options", 'v',
+     "table_catalog:name table_schema:name table_name:name column_name:name option_name:name "
+     "option_value:text"},
+    {13310, "information_schema", "domain_constraints", 'v',
+     "constraint_catalog:name constraint_schema:name constraint_name:name domain_catalog:name "
+     "domain_schema:name domain_name:name is_deferrable:text initially_deferred:text"},
+    {13315, "information_schema", "domain_udt_usage", 'v',
+     "udt_catalog:name udt_schema:name udt_name:name domain_catalog:name domain_schema:name "
+     "domain_name:name"},
+    {13511, "information_schema", "foreign_data_wrapper_options", 'v',
+     "foreign_data_wrapper_catalog:name foreign_data_wrapper_name:name option_name:name option_value:text"},
+    {13515, "information_schema", "foreign_data_wrappers", 'v',
+     "foreign_data_wrapper_catalog:name foreign_data_wrapper_name:name authorization_identifier:name "
+     "library_name:text foreign_data_wrapper_language:text"},
+    {13524, "information_schema", "foreign_server_options", 'v',
+     "foreign_server_catalog:name foreign_server_name:name option_name:name option_value:text"},
+    {13528, "information_schema", "foreign_servers", 'v',
+     "foreign_server_catalog:name foreign_server_name:name foreign_data_wrapper_catalog:name "
+     "foreign_data_wrapper_name:name foreign_server_type:text foreign_server_version:text "
+     "authorization_identifier:name"},
+    {13537, "information_schema", "foreign_table_options", 'v',
+     "foreign_table_catalog:name foreign_table_schema:name foreign_table_name:name option_name:name "
+     "option_value:text"},
+    {13541, "information_schema", "foreign_tables", 'v',
+     "foreign_table_catalog:name foreign_table_schema:name foreign_table_name:name "
+     "foreign_server_catalog:name foreign_server_name:name"},
+    {13348, "information_schema", "routine_column_usage", 'v',
+     "specific_catalog:name specific_schema:name specific_name:name routine_catalog:name "
+     "routine_schema:name routine_name:name table_catalog:name table_schema:name table_name:name "
+     "column_name:name"},
+    {13362, "information_schema", "routine_routine_usage", 'v',
+     "specific_catalog:name specific_schema:name specific_name:name routine_catalog:name "
+     "routine_schema:name routine_name:name"},
+    {13367, "information_schema", "routine_sequence_usage", 'v',
+     "specific_catalog:name specific_schema:name specific_name:name routine_catalog:name "
+     "routine_schema:name routine_name:name sequence_catalog:name sequence_schema:name sequence_name:name"},
+    {13372, "information_schema", "routine_table_usage", 'v',
+     "specific_catalog:name specific_schema:name specific_name:name routine_catalog:name "
+     "routine_schema:name routine_name:name table_catalog:name table_schema:name table_name:name"},
+    {13430, "information_schema", "transforms", 'v',
+     "udt_catalog:name udt_schema:name udt_name:name specific_catalog:name specific_schema:name "
+     "specific_name:name group_name:name transform_type:text"},
+    {13435, "information_schema", "triggered_update_columns", 'v',
+     "trigger_catalog:name trigger_schema:name trigger_name:name event_object_catalog:name "
+     "event_object_schema:name event_object_table:name event_object_column:name"},
+    {13463, "information_schema", "user_defined_types", 'v',
+     "user_defined_type_catalog:name user_defined_type_schema:name user_defined_type_name:name "
+     "user_defined_type_category:text is_instantiable:text is_final:text ordering_form:text "
+     "ordering_category:text ordering_routine_catalog:name ordering_routine_schema:name "
+     "ordering_routine_name:name reference_type:text data_type:text character_maximum_length:int4 "
+     "character_octet_length:int4 character_set_catalog:name character_set_schema:name "
+     "character_set_name:name collation_catalog:name collation_schema:name collation_name:name "
+     "numeric_precision:int4 numeric_precision_radix:int4 numeric_scale:int4 datetime_precision:int4 "
+     "interval_type:text interval_precision:int4 source_dtd_identifier:name ref_dtd_identifier:name"},
+    {13550, "information_schema", "user_mapping_options", 'v',
+     "authorization_identifier:name foreign_server_catalog:name foreign_server_name:name option_name:name "
+     "option_value:text"},
+    {13555, "information_schema", "user_mappings", 'v',
+     "authorization_identifier:name foreign_server_catalog:name foreign_server_name:name"},
+    {13473, "information_schema", "view_routine_usage", 'v',
+     "table_catalog:name table_schema:name table_name:name specific_catalog:name specific_schema:name "
+     "specific_name:name"},
 });
 // clang-format on
 

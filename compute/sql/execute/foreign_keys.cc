@@ -168,6 +168,11 @@ reactor::Task<Status> ForeignKeyChecks::check_parents(std::size_t position) {
     if (!status.ok()) co_return status;
     for (std::size_t i = 0; i < parents.size(); ++i) {
       if (parents[i]) continue;
+      if (defers(reference)) {
+        status = defer(reference, DeferredForeignKeys::Kind::children, (*values)[first + i]);
+        if (!status.ok()) co_return status;
+        continue;
+      }
       status = missing_parent(reference, (*values)[first + i]);
       co_return co_await txn::confirm_error(run_.transaction, std::move(status));
     }
@@ -191,6 +196,49 @@ reactor::Task<Status> ForeignKeyChecks::check_orphans(Run* run, const ForeignKey
   if (!status.ok() || children.empty()) co_return status;
   status = checks.missing_parent(*reference, values);
   co_return co_await txn::confirm_error(run->transaction, std::move(status));
+}
+
+bool ForeignKeyChecks::defers(const Reference& reference) const {
+  return run_.deferred != nullptr && run_.deferred->defers(reference.key);
+}
+
+Status ForeignKeyChecks::defer(const Reference& reference, DeferredForeignKeys::Kind kind,
+                               std::span<const Datum> values) {
+  return run_.deferred->note(run_, *graph_, reference, kind, values);
+}
+
+reactor::Task<Status> ForeignKeyChecks::check_deferred(Run* run, const ForeignKeyGraph* graph,
+                                                       const Reference* reference,
+                                                       const DeferredForeignKeys::Pending* pending) {
+  ForeignKeyChecks checks(*run, graph);
+  const bool of_parents = pending->kind == DeferredForeignKeys::Kind::parents;
+  const bool hold = !of_parents && (!run->engine.serializable() || reference->key.unsettled);
+  std::vector<std::optional<txn::RowId>> parents;
+  for (std::size_t first = 0; first < pending->values->size(); first += kForeignKeysAtOnce) {
+    Status status = run->interrupt.check();
+    if (status.ok())
+      status = co_await find_parents(run, graph, reference, pending->values.get(), first, hold, &parents);
+    for (std::size_t i = 0; i < parents.size() && status.ok(); ++i) {
+      if (parents[i]) continue;
+      const std::span<const Datum> values = (*pending->values)[first + i];
+      const storage::Table& table = *graph->tables[of_parents ? reference->parent : reference->child].table;
+      const std::vector<std::uint32_t>& columns = of_parents ? reference->referenced : reference->columns;
+      ForeignKeyValues wanted(checks.memory_);
+      layout::Row row(table.schema);
+      layout::RowWriter writer = row.writer();
+      for (std::size_t column = 0; column < columns.size() && status.ok(); ++column)
+        status = store_value(writer, columns[column], values[column]);
+      if (status.ok()) status = wanted.add(*run, row.view(), columns, nullptr);
+      std::vector<FoundChild> children;
+      if (status.ok()) status = co_await find_children(run, graph, reference, &wanted, true, &children);
+      if (!status.ok()) co_return status;
+      if (children.empty()) continue;
+      status = of_parents ? checks.has_child(*reference, values) : checks.missing_parent(*reference, values);
+      co_return co_await txn::confirm_error(run->transaction, std::move(status));
+    }
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
 }
 
 reactor::Task<Status> ForeignKeyChecks::drop_existing(Event* event) {
@@ -249,6 +297,11 @@ reactor::Task<Status> ForeignKeyChecks::check_unreferenced(Event* event, bool ma
   const Reference& reference = graph_->references[event->reference];
   Status status;
   if (may_exist) status = co_await drop_existing(event);
+  if (may_exist && defers(reference)) {
+    for (std::size_t i = 0; i < event->values->size() && status.ok(); ++i)
+      status = defer(reference, DeferredForeignKeys::Kind::parents, (*event->values)[i]);
+    co_return status;
+  }
   std::vector<FoundChild> children;
   if (status.ok() && event->values->size() != 0)
     status = co_await find_children(&run_, graph_, &reference, event->values.get(), true, &children);

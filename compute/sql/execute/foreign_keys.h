@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "compute/sql/execute/deferred_foreign_keys.h"
 #include "compute/sql/execute/foreign_key_rows.h"
 #include "compute/sql/execute/gathered_memory.h"
 #include "compute/sql/execute/run.h"
@@ -34,6 +35,10 @@ class ForeignKeyChecks {
   static reactor::Task<Status> check_orphans(Run* run, const ForeignKeyGraph* graph,
                                              const ForeignKeyGraph::Reference* reference,
                                              std::span<const Datum> values);
+  // Checks what was noted of a deferred foreign key. foreign_key_violation.
+  static reactor::Task<Status> check_deferred(Run* run, const ForeignKeyGraph* graph,
+                                              const ForeignKeyGraph::Reference* reference,
+                                              const DeferredForeignKeys::Pending* pending);
   // At the end of the statement. Error foreign_key_violation, with its fields; those of the actions.
   reactor::Task<Status> finish();
 
@@ -60,6 +65,9 @@ class ForeignKeyChecks {
   reactor::Task<Status> take_event(Event* event);
   // Leaves the values that no parent has any more.
   reactor::Task<Status> drop_existing(Event* event);
+  bool defers(const Reference& reference) const;
+  // The check of that waits for the transaction's end.
+  Status defer(const Reference& reference, DeferredForeignKeys::Kind kind, std::span<const Datum> values);
   // Error foreign_key_violation: a child has one of the values. `may_exist`: that is no error where another
   // parent has the value by now.
   reactor::Task<Status> check_unreferenced(Event* event, bool may_exist);

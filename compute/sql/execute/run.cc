@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "common/layout/long_value.h"
+#include "compute/sql/execute/schema_names.h"
 #include "compute/sql/expression/function.h"
 #include "compute/sql/expression/subquery.h"
+#include "compute/sql/value/array.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/interval.h"
 #include "compute/sql/value/wide_datum.h"
@@ -93,10 +95,19 @@ reactor::Task<Status> Run::read_catalog() {
     if (!storage::is_view(*routine)) continue;
     Result<ViewRef> view = view_of(*routine);
     if (!view.ok()) co_return view.status();
-    views.push_back(std::move(view).value());
+    ViewRef shown_view = std::move(view).value();
+    if (facts.hides_public) {
+      auto with_names = std::make_shared<View>(*shown_view);
+      with_names->query = with_schemas(*shown_view);
+      shown_view = std::move(with_names);
+    }
+    views.push_back(std::move(shown_view));
   }
+  Result<std::vector<CatalogSequence>> sequences = co_await waiting.catalog_sequences();
+  if (!sequences.ok()) co_return sequences.status();
   waiting.follow_roles();
-  state.catalog = std::make_shared<const Catalog>(std::move(*tables), std::move(views), std::move(*shown));
+  state.catalog = std::make_shared<const Catalog>(std::move(*tables), std::move(views), std::move(*shown),
+                                                  std::move(*sequences), facts.database, facts.hides_public);
   co_return Status();
 }
 
@@ -175,6 +186,26 @@ Status store_unbounded(layout::RowWriter& row, std::uint32_t column, std::string
                 "create the table WITH (text_bytes = ...)");
 }
 
+// The elements of a varchar(n)[], cut as PostgreSQL does: blanks behind the n characters go.
+Result<std::string> cut_elements(const layout::Column& column, std::uint32_t length_characters,
+                                 const Datum& array) {
+  ArrayWriter kept(TypeId::varchar_array);
+  ArrayReader reader(TypeId::varchar_array, array);
+  Datum element;
+  while (reader.next(element)) {
+    const std::size_t keep = element.null ? 0 : prefix_bytes(element.text, length_characters);
+    if (!element.null && !without_trailing_blanks(element.text.substr(keep)).empty()) {
+      return Status(
+          ErrorCode::string_too_long,
+          "value too long for type " + type_name(Type{TypeId::varchar, column_type(column).modifier}));
+    }
+    if (!element.null) element.text = element.text.substr(0, keep);
+    kept.add(element);
+  }
+  Arena arena;
+  return std::string(kept.finish(arena).text);
+}
+
 }  // namespace
 
 Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& value) {
@@ -229,6 +260,11 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
       return row.set_text(column, value.text);
     default:
       if (!definition.is_string()) return row.set_integer(column, value.integer);
+      if (const std::uint32_t length = element_length(definition); length != 0 && !value.text.empty()) {
+        Result<std::string> cut = cut_elements(definition, length, value);
+        if (!cut.ok()) return cut.status();
+        if (*cut != value.text) return store_value(row, column, Datum::of_text(*cut));
+      }
       return store_unbounded(row, column, value.text);
   }
 }

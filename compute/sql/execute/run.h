@@ -68,6 +68,7 @@ inline constexpr std::uint32_t kBatchesPerYield = 32;
 inline constexpr std::size_t kFetchRows = 256;
 
 struct CompiledRoutine;
+class DeferredForeignKeys;
 
 // The parts of expressions that wait for others: functions (compute/sql/expression/function.h), and
 // subqueries.
@@ -106,6 +107,7 @@ class WaitingFunctions {
                                                     std::span<const Datum> arguments) = 0;
   // All, as the system catalogs show them.
   virtual reactor::Task<Result<std::vector<CatalogRoutine>>> catalog_routines() = 0;
+  virtual reactor::Task<Result<std::vector<CatalogSequence>>> catalog_sequences() = 0;
   // read_only_transaction: the command is not allowed.
   virtual Status check_may_write(std::string_view command) = 0;
   // A message of RAISE. `sqlstate`: empty: that of its severity.
@@ -151,6 +153,7 @@ struct Run {
                                      "select or change fewer rows"};
   const void* long_part = nullptr;
   bool leaves_no_work = false;  // a long value that is to be written is a pause
+  DeferredForeignKeys* deferred = nullptr;  // null: each statement checks its foreign keys at its end
 
   // Called when the work is paused or due: lets other sessions run, or calls the function for which an
   // expression waits. Its error (the function's, a cancel request, a timeout, a client that is gone) ends the
@@ -189,6 +192,7 @@ struct Run {
     run.whole = whole == nullptr ? this : whole;
     run.around = around;
     run.messages = messages == nullptr ? &sink : messages;
+    run.deferred = deferred;
     return run;
   }
 

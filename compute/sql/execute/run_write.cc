@@ -291,7 +291,7 @@ reactor::Task<Status> run_truncate(Run& run, const TruncatePlan& plan) {
   std::vector<std::string> restarted;
   for (const DeletePlan& table : plan.tables) {
     for (const layout::Column& column : table.source.table->schema.columns()) {
-      std::optional<SequenceDefault> filled = sequence_default_of(column);
+      std::optional<SequenceDefault> filled = owned_sequence_of(column);
       if (plan.restarts_sequences && filled) restarted.push_back(std::move(filled->name));
     }
   }

@@ -19,6 +19,14 @@ Status cannot(std::string message) {
   return Status(ErrorCode::invalid_parameter_value, std::move(message));
 }
 
+// "name=value".
+Datum part_of_option(const Datum& option, std::string_view part) {
+  if (option.null) return {};
+  const std::size_t end = option.text.find('=');
+  if (part == SetFunction::kOptionName) return Datum::of_text(option.text.substr(0, end));
+  return end == std::string_view::npos ? Datum() : Datum::of_text(option.text.substr(end + 1));
+}
+
 // Whether the function is one of such values.
 Status check_json_kind(const SetFunction::Call& call, const JsonValue& value) {
   const bool is_jsonb = call.name.starts_with("jsonb");
@@ -151,6 +159,7 @@ bool SetFunctionRows::next_value(const SetFunction::Call& call, State& state, Da
       ArrayReader reader(call.args[0]->type.id, rest);
       state.ended = !reader.next(value);
       state.read_bytes = state.value.text.size() - reader.rest_bytes();
+      if (!call.name.empty()) value = part_of_option(value, call.name);
       return !state.ended;
     }
     case Kind::json_elements:

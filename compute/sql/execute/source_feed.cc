@@ -7,6 +7,7 @@
 #include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/query_feed.h"
 #include "compute/sql/execute/virtual_feed.h"
+#include "compute/sql/execute/window_feed.h"
 #include "compute/sql/execute/working_feed.h"
 
 namespace namdb::sql {
@@ -14,6 +15,8 @@ namespace {
 
 // Null: its rows are stored, or it is one row without columns.
 std::unique_ptr<RowFeed> feed_of_made(const Source& source) {
+  if (source.derived != nullptr && source.derived->windows != nullptr)
+    return std::make_unique<WindowFeed>(*source.derived);
   if (source.derived != nullptr) return std::make_unique<QueryFeed>(*source.derived);
   if (source.function != nullptr) return std::make_unique<FunctionFeed>(*source.function);
   if (source.working != nullptr) return std::make_unique<WorkingFeed>(*source.working);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/catalog/type_routines.h"
 
 namespace namdb::sql {
 namespace {
@@ -41,7 +42,8 @@ std::optional<std::string> name_of(Oid oid, TypeId to, const Catalog& catalog) {
   switch (to) {
     case TypeId::regclass: {
       const CatalogRelation* const relation = catalog.find(oid);
-      return relation == nullptr ? std::nullopt : std::optional(relation_text(*relation));
+      return relation == nullptr ? std::nullopt
+                                 : std::optional(relation_text(*relation, catalog.hides_public()));
     }
     case TypeId::regtype:
       return name_of_type(oid);
@@ -49,6 +51,7 @@ std::optional<std::string> name_of(Oid oid, TypeId to, const Catalog& catalog) {
       if (std::ranges::find(kSchemaOids, oid) == kSchemaOids.end()) return std::nullopt;
       return std::string(schema_name(oid));
     case TypeId::regproc: {
+      if (const auto routine = find_type_routine(oid)) return std::string(routine->name);
       const CatalogRoutine* const routine = catalog.find_routine(std::int64_t{oid});
       return routine == nullptr ? std::nullopt : std::optional(routine->name);
     }
@@ -65,6 +68,12 @@ const CatalogRoutine* find_routine(const Catalog& catalog, std::string_view text
   return is_public ? catalog.find_routine(std::string_view(parts.back())) : nullptr;
 }
 
+// The name without the schema pg_catalog.
+std::string_view in_catalog(std::string_view name) {
+  constexpr std::string_view kSchema = "pg_catalog.";
+  return name.starts_with(kSchema) ? name.substr(kSchema.size()) : name;
+}
+
 Status from_name(std::string_view text, TypeId to, const Catalog& catalog, Arena& arena, Datum& out) {
   const std::string quoted = "\"" + std::string(text) + "\"";
   switch (to) {
@@ -73,7 +82,7 @@ Status from_name(std::string_view text, TypeId to, const Catalog& catalog, Arena
       if (Status status = find_relation(catalog, text, relation); !status.ok()) return status;
       if (relation == nullptr)
         return Status(ErrorCode::undefined_table, "relation " + quoted + " does not exist");
-      out = object(relation->oid, relation_text(*relation), arena);
+      out = object(relation->oid, relation_text(*relation, catalog.hides_public()), arena);
       return {};
     }
     case TypeId::regtype: {
@@ -92,6 +101,10 @@ Status from_name(std::string_view text, TypeId to, const Catalog& catalog, Arena
       return Status(ErrorCode::undefined_schema, "schema " + quoted + " does not exist");
     case TypeId::regproc:
       if (const CatalogRoutine* const routine = find_routine(catalog, text)) {
+        out = object(routine->oid, routine->name, arena);
+        return {};
+      }
+      if (const auto routine = find_type_routine(in_catalog(text))) {
         out = object(routine->oid, routine->name, arena);
         return {};
       }
@@ -134,8 +147,14 @@ Status parse_qualified_name(std::string_view text, std::vector<std::string>& par
 Status find_relation(const Catalog& catalog, std::string_view name, const CatalogRelation*& relation) {
   std::vector<std::string> parts;
   if (Status status = parse_qualified_name(name, parts); !status.ok()) return status;
-  if (parts.size() > 2)
-    return Status(ErrorCode::feature_not_supported, "a name with a database is not supported");
+  if (parts.size() > 3)
+    return Status(ErrorCode::syntax_error,
+                  "improper qualified name (too many dotted names): " + std::string(name));
+  if (parts.size() == 3 && parts[0] != catalog.database()) {
+    return Status(ErrorCode::feature_not_supported, "cross-database references are not implemented: \"" +
+                                                        parts[0] + "." + parts[1] + "." + parts[2] + "\"");
+  }
+  if (parts.size() == 3) parts.erase(parts.begin());
   relation = catalog.find(parts.size() == 2 ? parts[0] : std::string_view(), parts.back());
   return {};
 }

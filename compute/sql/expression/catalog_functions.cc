@@ -78,7 +78,8 @@ Status constraint_definition(Context context, Arguments arguments, Datum& out) {
   const CatalogRelation* const index = relation_of(context, arguments[0]);
   out = Datum();
   const bool pretty = arguments.size() > 1 && arguments[1].integer != 0;
-  if (index != nullptr && index->is_constraint()) give_text(context, constraint_text(*index, pretty), out);
+  if (index != nullptr && index->is_constraint())
+    give_text(context, constraint_text(*index, pretty, context.state->catalog->hides_public()), out);
   return {};
 }
 
@@ -91,20 +92,37 @@ Status view_definition(Context context, Arguments arguments, Datum& out) {
 
 Status is_visible(Context context, Arguments arguments, Datum& out) {
   const CatalogRelation* const relation = relation_of(context, arguments[0]);
-  out = relation == nullptr ? Datum() : Datum::of_boolean(relation->schema != kInformationSchemaOid);
+  const bool hides_public = context.state->catalog->hides_public();
+  out = relation == nullptr ? Datum()
+                            : Datum::of_boolean(relation->schema == kCatalogSchemaOid ||
+                                                (relation->schema == kPublicSchemaOid && !hides_public));
   return {};
 }
 
-Status user_of(Context context, Arguments arguments, Datum& out) {
+// nullopt: nobody has that identity.
+std::optional<std::string> name_of_user(Context context, std::int64_t oid) {
   const storage::Roles* const roles = context.facts->roles.get();
   const bool no_roles = roles == nullptr || roles->empty();
-  if (const storage::Role* const role = find_role(roles, arguments[0].integer)) {
-    give_text(context, role->name, out);
-  } else if (arguments[0].integer == kOwnerOid && no_roles) {
-    out = Datum::of_text(context.facts->user);
-  } else {
-    give_text(context, "unknown (OID=" + std::to_string(arguments[0].integer) + ")", out);
-  }
+  if (const storage::Role* const role = find_role(roles, oid)) return role->name;
+  if (oid == kOwnerOid && no_roles) return context.facts->user;
+  return std::nullopt;
+}
+
+Status user_of(Context context, Arguments arguments, Datum& out) {
+  const std::int64_t oid = arguments[0].integer;
+  give_text(context, name_of_user(context, oid).value_or("unknown (OID=" + std::to_string(oid) + ")"), out);
+  return {};
+}
+
+Status default_privileges(Context context, Arguments arguments, Datum& out) {
+  const std::string_view kind = arguments[0].text;
+  const std::int64_t oid = arguments[1].integer;
+  const auto grants = default_grant_texts(kind.empty() ? ' ' : kind.front(),
+                                          name_of_user(context, oid).value_or(std::to_string(oid)));
+  if (!grants) return Status(ErrorCode::internal, "unrecognized objtype abbreviation: " + std::string(kind));
+  ArrayWriter texts(TypeId::text_array);
+  for (const std::string& grant : *grants) texts.add(Datum::of_text(grant));
+  out = texts.finish(*context.arena);
   return {};
 }
 
@@ -122,7 +140,7 @@ Status to_object(Context context, Arguments arguments, Datum& out) {
 Status current_schemas(Context context, Arguments arguments, Datum& out) {
   ArrayWriter schemas(TypeId::name_array);
   if (arguments[0].is_true()) schemas.add(Datum::of_text(kCatalogSchema));
-  schemas.add(Datum::of_text("public"));
+  if (!context.facts->hides_public) schemas.add(Datum::of_text("public"));
   out = schemas.finish(*context.arena);
   return {};
 }
@@ -203,6 +221,7 @@ std::vector<Function> make_functions() {
       {"pg_get_expr", {text, oid}, text, expression_of},
       {"pg_get_expr", {text, oid, boolean}, text, expression_of},
       {"pg_get_userbyid", {oid}, name, user_of},
+      {"acldefault", {char1, oid}, text_array, default_privileges},
       {"current_schemas", {boolean}, name_array, current_schemas},
       {"pg_encoding_to_char", {int4}, name, encoding_name},
       {"pg_char_to_encoding", {name}, int4, encoding_number},

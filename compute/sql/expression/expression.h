@@ -48,6 +48,7 @@ struct SessionFacts {
   storage::RolesRef roles = {};                        // as this statement knows them; null: there are none
   std::uint32_t role = storage::kUnknownRole;          // of `user`
   std::uint32_t session_role = storage::kUnknownRole;  // of `session_user`
+  bool hides_public = false;                           // search_path does not have the schema public
 
   bool is_superuser() const { return roles == nullptr || roles->is_superuser(role); }
   absl::TimeZone zone() const { return time_zone == nullptr ? absl::UTCTimeZone() : *time_zone; }

@@ -1,6 +1,6 @@
 // The tables of scalar functions: functions of numbers, of strings, of bytes, of times, of the session and
-// server, of arrays, of JSON, of the catalog, and of privileges. Operators of times, intervals, arrays and
-// JSON have tables, too: their names are theirs.
+// server, of arrays, of JSON, of the catalog, and of privileges. Operators of times, intervals, arrays, bits
+// and JSON have tables, too: their names are theirs.
 #pragma once
 
 #include <span>
@@ -20,6 +20,7 @@ std::span<const Function> session_functions();
 std::span<const Function> array_functions();
 std::span<const Function> array_set_functions();
 std::span<const Function> array_set_operators();
+std::span<const Function> bit_operators();
 std::span<const Function> json_functions();
 std::span<const Function> json_operators();
 std::span<const Function> catalog_functions();

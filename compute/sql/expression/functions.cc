@@ -36,7 +36,7 @@ std::vector<const Function*> functions_named(std::string_view name) {
 
 std::vector<const Function*> operators_named(std::string_view name) {
   std::vector<const Function*> found;
-  for (const auto table : {time_operators(), array_set_operators(), json_operators()}) {
+  for (const auto table : {time_operators(), array_set_operators(), bit_operators(), json_operators()}) {
     for (const Function& function : table) {
       if (function.name == name) found.push_back(&function);
     }

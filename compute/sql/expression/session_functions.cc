@@ -81,8 +81,8 @@ Status current_database(Context context, Arguments, Datum& out) {
   out = Datum::of_text(context.facts->database);
   return {};
 }
-Status current_schema(Context, Arguments, Datum& out) {
-  out = Datum::of_text("public");
+Status current_schema(Context context, Arguments, Datum& out) {
+  out = context.facts->hides_public ? Datum() : Datum::of_text("public");
   return {};
 }
 Status current_user(Context context, Arguments, Datum& out) {
@@ -130,10 +130,14 @@ std::span<const Function> session_functions() {
       {"namdb_txid", {}, int8, nullptr, kVolatile, Waiting::transaction_id},
       {"namdb_txid_status", {int8}, text, nullptr, kVolatile, Waiting::transaction_outcome},
       {"nextval", {text}, int8, nullptr, kVolatile, Waiting::sequence},
+      {"nextval", {regclass}, int8, nullptr, kVolatile, Waiting::sequence},
       {"currval", {text}, int8, nullptr, kVolatile, Waiting::sequence},
+      {"currval", {regclass}, int8, nullptr, kVolatile, Waiting::sequence},
       {"lastval", {}, int8, nullptr, kVolatile, Waiting::sequence},
       {"setval", {text, int8}, int8, nullptr, kVolatile, Waiting::sequence},
       {"setval", {text, int8, boolean}, int8, nullptr, kVolatile, Waiting::sequence},
+      {"setval", {regclass, int8}, int8, nullptr, kVolatile, Waiting::sequence},
+      {"setval", {regclass, int8, boolean}, int8, nullptr, kVolatile, Waiting::sequence},
       {"pg_get_serial_sequence", {text, text}, text, nullptr, kVolatile, Waiting::sequence},
       {"current_setting", {text}, text, nullptr, kVolatile, Waiting::setting},
       {"current_setting", {text, boolean}, text, nullptr, kVolatile, Waiting::setting},

@@ -28,6 +28,7 @@ std::string key_line(const Source& source, const std::string& name) {
 
 std::string derived_line(const DerivedTable& table, const std::string& name) {
   if (table.query == nullptr) return "Values (" + std::to_string(table.values.size()) + " rows)";
+  if (table.windows != nullptr) return "WindowAgg";
   if (table.right == nullptr) return "Subquery " + name;
   if (table.working != nullptr) return "Recursive Union " + name;
   switch (table.operation) {
@@ -78,6 +79,7 @@ std::string type_of(const Source& source) {
   if (source.derived != nullptr) {
     const DerivedTable& table = *source.derived;
     if (table.query == nullptr) return "Values Scan";
+    if (table.windows != nullptr) return "WindowAgg";
     if (table.right == nullptr) return "Subquery Scan";
     return table.working != nullptr ? "Recursive Union" : derived_line(table, "");
   }

@@ -73,6 +73,9 @@ struct WorkingTable {
 
 // Functions in FROM, side by side: a row has the next value of each, and NULL of those that have ended.
 struct SetFunction {
+  static constexpr std::string_view kOptionName = "option_name";
+  static constexpr std::string_view kOptionValue = "option_value";
+
   enum class Kind : std::uint8_t {
     scalar,
     series,
@@ -86,7 +89,7 @@ struct SetFunction {
   struct Call {
     Kind kind = Kind::scalar;
     bool as_text = false;       // of JSON: strings without quotes, and NULL for null
-    std::string_view name;      // of a function of JSON
+    std::string_view name;      // of a function of JSON; the part of an option that unnest gives
     std::vector<ExprPtr> args;  // of a routine: the expression that calls it
     std::size_t columns = 1;
   };
@@ -241,6 +244,8 @@ enum class SetOperation : std::uint8_t {
   except
 };
 
+struct WindowCalls;
+
 // A table that exists for a statement only: a subquery of FROM, VALUES, or two queries that UNION, INTERSECT
 // or EXCEPT connects.
 struct DerivedTable {
@@ -252,6 +257,8 @@ struct DerivedTable {
   // WITH RECURSIVE: the right query is run again and again, until it gives no rows. Null: it is not
   // recursive.
   std::shared_ptr<const WorkingTable> working;
+  // Behind the query's columns stand those of these calls (plan/window.h). Null: there are none.
+  std::shared_ptr<const WindowCalls> windows;
 };
 
 // A subquery of an expression.
@@ -395,11 +402,18 @@ struct DropViewPlan {
   std::string renamed;  // ALTER VIEW RENAME: the one view's new name
 };
 
+// The options of a new column's sequence.
+struct ColumnSequence {
+  std::string name;  // empty: to be chosen
+  txn::SequenceChange options;
+};
+
 struct CreateTablePlan {
   txn::TableDefinition table;
   // Names of its constraints that the binder has chosen: others will do when they are taken.
   std::set<std::string> chosen_names;
   std::vector<std::uint32_t> sequences;  // the columns that get one each; their defaults name them
+  std::map<std::string, ColumnSequence> sequence_options;  // of these, by column
   bool if_not_exists = false;
 };
 
@@ -417,6 +431,7 @@ struct AlterTablePlan {
   std::vector<ExprPtr> values;
   std::vector<CheckCondition> checks;    // over the new row
   std::vector<std::uint32_t> sequences;  // the columns that get a new one; their defaults name them
+  std::map<std::string, ColumnSequence> sequence_options;  // of these, by column
   // If rows are replaced: all indexes but those of the definition. Otherwise: constraints to add.
   std::vector<txn::IndexDefinition> indexes;
   std::vector<std::string> dropped_constraints;      // if rows stay: UNIQUE
@@ -468,6 +483,21 @@ struct SequencePlan {
   std::vector<std::string> names;  // several: DROP
   bool is_conditional = false;     // IF [NOT] EXISTS
   txn::SequenceChange change;      // of CREATE and ALTER
+  // OWNED BY a column; of NONE the table is empty.
+  struct Owner {
+    std::string table;
+    std::string column;
+  };
+  std::optional<Owner> owner;
+};
+
+// LOCK TABLE ... IN ACCESS SHARE MODE, of tables that there are.
+struct LockPlan {};
+
+// SET CONSTRAINTS.
+struct ConstraintsPlan {
+  std::vector<std::string> names;  // none: ALL
+  bool deferred = false;
 };
 
 enum class TransactionCommand : std::uint8_t {
@@ -582,8 +612,8 @@ struct Plan {
       std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, WithPlan, TruncatePlan,
                    CopyFromPlan, CopyToPlan, CallPlan, CallRoutinePlan, CreateRoutinePlan, DropRoutinePlan,
                    CreateViewPlan, DropViewPlan, Boxed<CreateTablePlan>, Boxed<AlterTablePlan>, DropTablePlan,
-                   CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan, TransactionPlan, SetPlan,
-                   ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan, PreparePlan,
+                   CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan, TransactionPlan, LockPlan,
+                   ConstraintsPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan, PreparePlan,
                    ExecutePlan, DeclarePlan, FetchPlan, RolePlan>;
   // monostate: an empty statement.
   Body body;

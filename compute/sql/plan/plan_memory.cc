@@ -1,5 +1,7 @@
 #include "compute/sql/plan/plan_memory.h"
 
+#include "compute/sql/plan/window.h"
+
 namespace namdb::sql {
 namespace {
 
@@ -74,6 +76,12 @@ std::size_t bytes_of(const DerivedTable& table) {
   std::size_t bytes = sizeof(DerivedTable) + bytes_of_list(table.columns) + bytes_of_lists(table.values);
   for (const SelectPlan* query : {table.query.get(), table.right.get()}) {
     if (query != nullptr) bytes += sizeof(SelectPlan) + kAllocation_bytes + body_bytes(*query);
+  }
+  if (table.windows != nullptr) {
+    for (const WindowCall& call : table.windows->calls) {
+      bytes += sizeof(WindowCall) + kAllocation_bytes;
+      call.for_each_expression([&bytes](const ExprPtr& part) { bytes += sizeof(OrderItem) + bytes_of(part); });
+    }
   }
   return bytes;
 }
@@ -239,6 +247,12 @@ std::size_t body_bytes(const DiscardPlan&) {
 }
 std::size_t body_bytes(const NothingPlan&) {
   return 0;
+}
+std::size_t body_bytes(const LockPlan&) {
+  return 0;
+}
+std::size_t body_bytes(const ConstraintsPlan& plan) {
+  return bytes_of_list(plan.names);
 }
 std::size_t body_bytes(const RolePlan& plan) {
   std::size_t bytes = sizeof(RolePlan);

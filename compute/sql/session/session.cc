@@ -78,6 +78,7 @@ void Session::start_clock() {
 void Session::begin_statement() {
   const std::uint64_t timeout_ns = settings_.statement_timeout_ns();
   interrupt_.set_deadline(timeout_ns == 0 ? ~std::uint64_t{0} : engine_.executor().now_ns() + timeout_ns);
+  facts_.hides_public = settings_.hides_public();
   if (state_ == State::idle) start_clock();
 }
 
@@ -116,6 +117,7 @@ void Session::end_transaction() {
   close_cursors(all ? Portals::end_all : Portals::end_suspended);
   transaction_.reset();
   resolved_constraints_.clear();
+  deferred_.forget();
   Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
   end_id(rolled_back);
 }
@@ -171,6 +173,7 @@ Task<Status> Session::commit_transaction(std::string_view statistics_name) {
   Status status = co_await keep_held_portals();
   if (transaction_ != nullptr) {
     transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
+    if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction_.get(), /*all=*/true);
     if (status.ok()) status = as_conflict(co_await transaction_->commit(), *transaction_);
     if (!status.ok()) describe_error(status, *transaction_);
     end_id(status);
@@ -215,6 +218,7 @@ Run Session::make_run(txn::Transaction* transaction, Portal& portal, ResultSink&
           arena_,  work_,        call_scratch_,     sink,   environment_.client_memory,    error_,
           *this,   portal.state, start_query};
   run.checks_rights = !is_superuser_;
+  run.deferred = &deferred_;
   return run;
 }
 
@@ -268,10 +272,12 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     portal.state.clear();
     Run run = make_run(transaction.get(), portal, sink);
     resolved_constraints_.clear();
+    deferred_.forget();
     note_resolved(*portal.plan);
     Status status = interrupt_.check();
     if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
     portal.cursor.reset();
+    if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction.get(), /*all=*/true);
     if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
     if (status.ok()) status = check_rights_again(*portal.plan);
     if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));

@@ -29,6 +29,7 @@
 #include "compute/procedure/registry.h"
 #include "compute/sequences/sequences.h"
 #include "compute/sql/bind/bind.h"
+#include "compute/sql/execute/deferred_foreign_keys.h"
 #include "compute/sql/execute/foreign_key_rows.h"
 #include "compute/sql/execute/portal.h"
 #include "compute/sql/execute/run.h"
@@ -224,6 +225,7 @@ class Session final : private WaitingFunctions, private SessionObjects {
     std::size_t created = 0;                        // relations that the block had made
     std::map<std::string, DroppedInBlock> dropped;  // and that it drops
     std::uint64_t portals = 0;                      // that the session had made
+    DeferredForeignKeys::Modes deferred;            // as SET CONSTRAINTS had it
   };
   std::vector<Savepoint>::iterator find_savepoint(const std::string& name);
   Status make_savepoint(const std::string& name);
@@ -299,6 +301,12 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> change_sequences(const SequencePlan& plan, std::string_view tag, ResultSink& sink);
   reactor::Task<Status> create_sequence(const SequencePlan& plan, ResultSink& sink);
   reactor::Task<Status> missing_sequence(std::string name, SequenceCommand command);
+  // OWNED BY; without a table: NONE.
+  reactor::Task<Status> change_sequence_owner(std::string sequence, SequencePlan::Owner owner,
+                                              ResultSink& sink);
+  // Of a column that is there; nullopt: it has none.
+  reactor::Task<Status> change_default(std::string table, std::string column,
+                                       std::optional<std::string> text);
   // --- session_sequences.cc ---
   reactor::Task<Result<Datum>> sequence_function(std::string_view name,
                                                  std::span<const Datum> arguments) override;
@@ -312,9 +320,13 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Result<Datum>> current_value(std::string name, std::string_view function);
   reactor::Task<Result<Datum>> set_value(std::string name, std::span<const Datum> arguments);
   reactor::Task<Result<Datum>> serial_sequence(std::string table, std::string_view column);
+  // undefined_table: a column's default names a sequence that is not there.
+  reactor::Task<Status> check_default_sequences(const layout::Schema* schema);
+  reactor::Task<Result<std::vector<CatalogSequence>>> catalog_sequences() override;
   // Creates the sequences of a table that is about to be made, for that owner. `definition`: its columns get
-  // their names.
+  // their names. `options`: by column.
   reactor::Task<Status> create_sequences(const std::vector<std::uint32_t>* filled_columns,
+                                         const std::map<std::string, ColumnSequence>* options,
                                          txn::TableDefinition* definition, std::uint32_t owner);
   // Of a table that is dropped, or was not made.
   reactor::Task<Status> drop_sequences(const layout::Schema* schema);
@@ -411,6 +423,15 @@ class Session final : private WaitingFunctions, private SessionObjects {
                                      const ForeignKeyGraph::Reference* reference,
                                      const ForeignKeyValues* values);
 
+  // --- session_constraints.cc ---
+  Status run_lock();
+  reactor::Task<Status> set_constraints(const ConstraintsPlan& plan, ResultSink& sink);
+  // Checks what waits for the end of the transaction. `all`: this is the end; otherwise, what need not wait
+  // any more. foreign_key_violation.
+  reactor::Task<Status> check_deferred(txn::Transaction* transaction, bool all);
+  reactor::Task<Status> check_deferred(txn::Transaction* transaction,
+                                       const DeferredForeignKeys::Pending* pending, bool all, bool* checked);
+
   // --- session_block_ddl.cc ---
   struct CreatedInBlock {
     RelationKind kind = RelationKind::table;
@@ -437,6 +458,9 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> alter_table(const AlterTablePlan& plan, ResultSink& sink);
   reactor::Task<Status> replace_rows(const AlterTablePlan& plan, ResultSink& sink);
   reactor::Task<Status> change_names(const AlterTablePlan& plan);
+  // After a change of the table, or an error of that, which is given back.
+  reactor::Task<Status> drop_changed_sequences(Status status, const layout::Schema* before,
+                                               const layout::Schema* after);
   reactor::Task<Status> add_foreign_keys(const AlterTablePlan& plan);
   reactor::Task<Status> rename_index(const AlterTablePlan& plan, ResultSink& sink);
 
@@ -553,6 +577,7 @@ class Session final : private WaitingFunctions, private SessionObjects {
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   std::set<std::string> resolved_constraints_;  // of its statements: note_resolved()
+  DeferredForeignKeys deferred_;                // of the transaction that runs
   // The numbers that nextval() gave this session, by sequence, and the one of them that gave the last.
   std::map<std::string, std::int64_t, std::less<>> sequence_values_;
   std::string setting_text_;  // of the last setting_function()

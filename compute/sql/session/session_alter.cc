@@ -19,10 +19,10 @@ namespace {
 std::vector<std::string> sequences_gone(const layout::Schema& before, const layout::Schema& after) {
   std::vector<std::string> gone;
   for (const layout::Column& column : before.columns()) {
-    const auto filled = sequence_default_of(column);
+    const auto filled = owned_sequence_of(column);
     if (!filled) continue;
     const bool kept = std::ranges::any_of(after.columns(), [&](const layout::Column& other) {
-      const auto same = sequence_default_of(other);
+      const auto same = owned_sequence_of(other);
       return same && same->name == filled->name;
     });
     if (!kept) gone.push_back(filled->name);
@@ -101,7 +101,10 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink)
   replacement.indexes = plan.indexes;
   follow_roles();
   const std::uint32_t owner = facts_.roles->owner_of({storage::ObjectKind::table, plan.table->id, {}});
-  Status status = co_await create_sequences(&plan.sequences, &replacement.definition, owner);
+  Status status = co_await check_default_sequences(&replacement.definition.schema);
+  if (status.ok())
+    status =
+        co_await create_sequences(&plan.sequences, &plan.sequence_options, &replacement.definition, owner);
   if (!status.ok()) co_return status;
   const layout::Schema made = replacement.definition.schema;
   Portal scratch;
@@ -109,21 +112,30 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink)
   AlteredRows rows(run, plan, made, [this] { return begin(); });
   replacement.rows = &rows;
   status = co_await engine_.replace_table(std::move(replacement));
-  if (status.ok()) note_altered(plan.table->id, plan.table->name);
+  const bool came = status.ok();
+  if (came) note_altered(plan.table->id, plan.table->name);
+  status = co_await drop_changed_sequences(std::move(status), &plan.table->schema, &made);
   const storage::TableRef replaced = engine_.cached_table(plan.table->name);
-  if (status.ok() && replaced != nullptr) status = co_await rename_long_values(plan.table->id, replaced->id);
-  std::vector<std::string> unused = status.ok() ? rows.take_gone() : rows.take_made();
+  if (came && replaced != nullptr) {
+    const Status renamed = co_await rename_long_values(plan.table->id, replaced->id);
+    if (status.ok()) status = renamed;
+  }
+  std::vector<std::string> unused = came ? rows.take_gone() : rows.take_made();
   const Status erased = co_await erase_long_values(std::move(unused), sink);
   if (status.ok()) status = erased;
-  // Of the columns that are gone; after an error, of those that did not come.
+  co_return status;
+}
+
+// Of the columns that are gone, or own them no more; after an error, of those that did not come.
+Task<Status> Session::drop_changed_sequences(Status status, const layout::Schema* before,
+                                             const layout::Schema* after) {
   std::vector<std::string> gone =
-      status.ok() ? sequences_gone(plan.table->schema, made) : sequences_gone(made, plan.table->schema);
-  if (!gone.empty() && environment_.sequences != nullptr) {
-    std::vector<std::string> names = gone;
-    Status dropped = co_await environment_.sequences->drop(std::move(gone));
-    if (dropped.ok()) dropped = co_await disown_sequences(std::move(names));
-    if (status.ok()) status = dropped;
-  }
+      status.ok() ? sequences_gone(*before, *after) : sequences_gone(*after, *before);
+  if (gone.empty() || environment_.sequences == nullptr) co_return status;
+  std::vector<std::string> names = gone;
+  Status dropped = co_await environment_.sequences->drop(std::move(gone));
+  if (dropped.ok()) dropped = co_await disown_sequences(std::move(names));
+  if (status.ok()) status = dropped;
   co_return status;
 }
 
@@ -135,6 +147,15 @@ Task<Status> Session::change_names(const AlterTablePlan& plan) {
     status = co_await check_no_sequence(std::move(name));
     if (!status.ok()) co_return status;
   }
+  txn::TableDefinition wanted;
+  wanted.schema = plan.definition.schema;
+  status = co_await check_default_sequences(&wanted.schema);
+  if (status.ok() && !plan.sequences.empty()) {
+    follow_roles();
+    const std::uint32_t owner = facts_.roles->owner_of({storage::ObjectKind::table, plan.table->id, {}});
+    status = co_await create_sequences(&plan.sequences, &plan.sequence_options, &wanted, owner);
+  }
+  if (!status.ok()) co_return status;
   for (const txn::IndexDefinition& constraint : plan.indexes) {
     txn::IndexDefinition definition = constraint;
     definition.table = plan.table->name;
@@ -145,12 +166,12 @@ Task<Status> Session::change_names(const AlterTablePlan& plan) {
   const bool changed =
       plan.definition.name != plan.table->name || plan.definition.checks != plan.table->checks ||
       plan.definition.foreign_keys != plan.table->foreign_keys || !plan.index_names.empty() ||
-      !std::ranges::equal(plan.definition.schema.columns(), plan.table->schema.columns(), same_definition);
+      !std::ranges::equal(wanted.schema.columns(), plan.table->schema.columns(), same_definition);
   if (status.ok() && changed) {
     txn::TableAlteration alteration;
     alteration.table = plan.table;
     alteration.name = plan.definition.name;
-    alteration.columns = plan.definition.schema.columns();
+    alteration.columns = wanted.schema.columns();
     alteration.checks = plan.definition.checks;
     alteration.foreign_keys = plan.definition.foreign_keys;
     alteration.index_names = plan.index_names;
@@ -163,7 +184,7 @@ Task<Status> Session::change_names(const AlterTablePlan& plan) {
     if (status.ok()) status = dropped;
   }
   if (status.ok()) note_altered(plan.table->id, plan.definition.name);
-  co_return status;
+  co_return co_await drop_changed_sequences(std::move(status), &plan.table->schema, &wanted.schema);
 }
 
 Task<Status> Session::rename_index(const AlterTablePlan& plan, ResultSink& sink) {

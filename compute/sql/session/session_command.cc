@@ -17,6 +17,9 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
     if (names_identity(set->name)) co_return co_await set_identity(set, &sink);
     co_return run_set(*set, sink);
   }
+  if (plan.as<LockPlan>() != nullptr) co_return run_lock();
+  if (const auto* constraints = plan.as<ConstraintsPlan>())
+    co_return co_await set_constraints(*constraints, sink);
   if (const auto* show = plan.as<ShowPlan>()) co_return co_await run_show(*show, sink, completion);
   if (const auto* discard = plan.as<DiscardPlan>()) co_return run_discard(*discard, portal, sink);
   if (const auto* explain = plan.as<ExplainPlan>())
@@ -318,6 +321,8 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& mess
   Status status = co_await run_plan(run, plan, scratch, 0);
   scratch.cursor.reset();
   portal.state.costs = nullptr;
+  if (status.ok() && own && !deferred_.empty()) status = co_await check_deferred(&used, /*all=*/true);
+  if (own) deferred_.forget();
   if (status.ok() && own) status = co_await used.commit();
   if (own) end_id(status);
   if (!status.ok()) co_return status;

@@ -158,7 +158,9 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
     if (!status.ok() && !taken(status, plan.table.name)) co_return status;
   }
   const bool is_new = status.ok();
-  if (is_new) status = co_await create_sequences(&plan.sequences, &definition, owner_of_new());
+  if (is_new) status = co_await check_default_sequences(&definition.schema);
+  if (is_new && status.ok())
+    status = co_await create_sequences(&plan.sequences, &plan.sequence_options, &definition, owner_of_new());
   if (!status.ok() && is_new) co_return status;
   const layout::Schema schema = definition.schema;
   for (std::uint32_t number = 1; is_new; ++number) {

@@ -19,7 +19,8 @@ bool uses_catalog(const Plan& plan) {
   return plan.is_transactional() || plan.as<ExplainPlan>() != nullptr ||
          plan.as<CreateIndexPlan>() != nullptr || plan.as<AlterTablePlan>() != nullptr ||
          plan.as<PreparePlan>() != nullptr || plan.as<DeclarePlan>() != nullptr ||
-         plan.as<CreateTablePlan>() != nullptr || plan.as<CreateViewPlan>() != nullptr;
+         plan.as<CreateTablePlan>() != nullptr || plan.as<CreateViewPlan>() != nullptr ||
+         plan.as<LockPlan>() != nullptr;
 }
 
 std::string_view statistics_name(const Plan& plan) {
@@ -92,6 +93,13 @@ Task<Status> Session::look_up_tables(std::vector<std::string> names, BindInput* 
       if (!read.ok()) co_return read.status();
       for (const auto& [relation, columns] : (*read)->relations) names.push_back(relation);
       input->views.emplace(name, *read);
+    } else if (table == nullptr && environment_.sequences != nullptr &&
+               find_virtual_table("", name) == nullptr && !input->sequences.contains(name)) {
+      std::string sequence = name;
+      const Result<bool> exists = co_await environment_.sequences->exists(std::move(sequence));
+      if (!exists.ok()) co_return exists.status();
+      if (*exists) input->sequences.insert(name);
+      if (*exists) names.emplace_back(storage::kSequencesTable);
     }
     if (table == nullptr || dropped_in_block_.contains(name)) continue;
     input->indexes.emplace(table.get(), table->indexes);

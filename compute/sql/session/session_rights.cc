@@ -198,13 +198,13 @@ Task<Status> Session::check_sequence(std::string_view function, std::string name
   const RequiredRight right{{storage::ObjectKind::sequence, 0, name}, wanted, true, name, "sequence"};
   Status status = co_await check_rights(std::span(&right, 1));
   if (status.ok() || function != "nextval") co_return status;
-  // Users who may insert rows get numbers for GENERATED ALWAYS AS IDENTITY.
+  // Users who may insert rows get numbers for GENERATED AS IDENTITY.
   const auto tables = co_await engine_.tables();
   if (!tables.ok()) co_return tables.status();
   for (const storage::TableRef& table : *tables) {
     for (const layout::Column& column : table->schema.columns()) {
       const auto filled = sequence_default_of(column);
-      if (!filled || !filled->always || filled->name != name) continue;
+      if (!filled || !filled->is_identity() || filled->name != name) continue;
       const storage::Privileges held = privileges_of({storage::ObjectKind::table, table->id, {}});
       if ((held & storage::kInsertPrivilege) == 0) continue;
       identity_sequences_.insert(std::move(name));

@@ -27,7 +27,7 @@ constexpr int kMaxRoleTries = 32;
 std::vector<std::string> sequences_of(const storage::Table& table) {
   std::vector<std::string> names;
   for (const layout::Column& column : table.schema.columns()) {
-    if (const auto filled = sequence_default_of(column)) names.push_back(filled->name);
+    if (const auto filled = owned_sequence_of(column)) names.push_back(filled->name);
   }
   return names;
 }
@@ -135,6 +135,11 @@ Task<Status> Session::change_owner(const ChangeOwnerPlan* plan, ResultSink* sink
     co_return Status();
   }
   if (!status.ok()) co_return status;
+  // While there are no roles, all belongs to the session's user.
+  const bool is_user = plan->owner.kind == RoleName::Kind::named
+                           ? plan->owner.name == facts_.user
+                           : plan->owner.kind != RoleName::Kind::everybody;
+  if (is_user && (facts_.roles == nullptr || facts_.roles->empty())) co_return Status();
   RoleChangeMaker make = [&](RoleActor& actor) { return change_of(actor, *plan, objects.front()); };
   if (objects.front().object.kind == ObjectKind::table) {
     // The sequences of its columns go with a table.

@@ -19,7 +19,7 @@ Status Session::make_savepoint(const std::string& name) {
   if (state_ != State::block) return only_in_blocks("SAVEPOINT");
   ensure_transaction();
   savepoints_.push_back({name, transaction_->savepoint(), settings_, block_read_only_,
-                         created_in_block_.size(), dropped_in_block_, portals_made_});
+                         created_in_block_.size(), dropped_in_block_, portals_made_, deferred_.modes()});
   return {};
 }
 
@@ -60,6 +60,7 @@ reactor::Task<Status> Session::rollback_to_savepoint(std::string name, ResultSin
   settings_ = found->settings;
   if (identity_in_block_) apply_identity();
   block_read_only_ = found->read_only;
+  deferred_.modes() = found->deferred;
   for (const std::string_view reported : Settings::reported_names()) {
     if (before.get(reported) != settings_.get(reported))
       sink.setting_changed(reported, *settings_.get(reported));

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/sequences/sequence_definition.h"
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
@@ -20,32 +21,12 @@ Status no_sequences() {
   return Status(ErrorCode::feature_not_supported, "there are no sequences here");
 }
 
-constexpr std::size_t kMaxIdentifier_bytes = 63;
-
-// A name as text, as a cast to regclass reads it: in lower case unless it is quoted, perhaps behind the
-// schema.
-std::string relation_of(std::string_view text) {
-  std::string name;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') {
-      if (quoted && i + 1 < text.size() && text[i + 1] == '"') {
-        name += text[++i];
-      } else {
-        quoted = !quoted;
-      }
-    } else if (c == '.' && !quoted && name == "public") {
-      name.clear();
-    } else {
-      name += !quoted && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-  }
-  // As PostgreSQL, and its parser, shortens names.
-  std::size_t end = std::min(name.size(), kMaxIdentifier_bytes);
-  while (end < name.size() && end > 0 && (name[end] & 0xc0) == 0x80) --end;
-  name.resize(end);
-  return name;
+// As the options of a column's sequence have it; null: there are none.
+Result<txn::SequenceDefinition> definition_of(const layout::Column& column, const ColumnSequence* given) {
+  txn::SequenceChange change = given == nullptr ? txn::SequenceChange() : given->options;
+  if (!change.value_bytes) change.value_bytes = txn::bytes_for(greatest_number(column.type));
+  if (!change.block_numbers) change.block_numbers = txn::kColumnBlockNumbers;
+  return txn::apply_change({}, change, /*is_new=*/true);
 }
 
 }  // namespace
@@ -53,7 +34,7 @@ std::string relation_of(std::string_view text) {
 Task<Result<Datum>> Session::sequence_function(std::string_view name, std::span<const Datum> arguments) {
   if (environment_.sequences == nullptr) co_return no_sequences();
   if (name == "lastval") co_return co_await current_value(last_sequence_, name);
-  std::string relation = relation_of(arguments[0].text);
+  std::string relation = relation_in_text(arguments[0].text);
   if (name == "pg_get_serial_sequence") {
     const std::string_view column = arguments[1].text;
     co_return co_await serial_sequence(std::move(relation), column);
@@ -160,7 +141,7 @@ Task<Result<Datum>> Session::serial_sequence(std::string table, std::string_view
     co_return Status(ErrorCode::undefined_column,
                      "column \"" + wanted + "\" of relation \"" + table + "\" does not exist");
   }
-  const auto filled = sequence_default_of((*found)->schema.columns()[*position]);
+  const auto filled = owned_sequence_of((*found)->schema.columns()[*position]);
   if (!filled) co_return Datum();
   // It lasts until the statement's next one.
   serial_sequence_ = "public." + quoted_name(filled->name);
@@ -169,7 +150,33 @@ Task<Result<Datum>> Session::serial_sequence(std::string table, std::string_view
 
 // --- the sequences of tables ---
 
+Task<Status> Session::check_default_sequences(const layout::Schema* schema) {
+  for (const layout::Column& column : schema->columns()) {
+    const auto filled = sequence_default_of(column);
+    if (!filled || filled->is_owned()) continue;
+    if (environment_.sequences == nullptr) co_return no_sequences();
+    std::string name = filled->name;
+    const auto found = co_await environment_.sequences->exists(std::move(name));
+    if (!found.ok()) co_return found.status();
+    if (!*found) co_return co_await missing_sequence(filled->name, SequenceCommand::alter);
+  }
+  co_return Status();
+}
+
+Task<Result<std::vector<CatalogSequence>>> Session::catalog_sequences() {
+  std::vector<CatalogSequence> shown;
+  if (environment_.sequences == nullptr) co_return shown;
+  auto all = co_await environment_.sequences->list();
+  if (!all.ok()) co_return all.status();
+  for (txn::NamedSequence& sequence : *all) {
+    shown.push_back(
+        {std::move(sequence.name), sequence.state.definition, sequence.state.last, sequence.state.is_given});
+  }
+  co_return shown;
+}
+
 Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_columns,
+                                       const std::map<std::string, ColumnSequence>* options,
                                        txn::TableDefinition* definition, std::uint32_t owner) {
   if (filled_columns->empty()) co_return Status();
   if (environment_.sequences == nullptr) co_return no_sequences();
@@ -178,6 +185,12 @@ Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_
   Status status;
   for (const std::uint32_t column : *filled_columns) {
     SequenceDefault filled = *sequence_default_of(columns[column]);
+    const auto given = options->find(columns[column].name);
+    const bool is_named = given != options->end() && !given->second.name.empty();
+    if (is_named) filled.name = given->second.name;
+    const auto state = definition_of(columns[column], given == options->end() ? nullptr : &given->second);
+    status = state.status();
+    if (!status.ok()) break;
     const std::string wanted = filled.name;
     for (std::uint32_t number = 1; number <= kMaxSequenceNames; ++number) {
       std::string name = filled.name;
@@ -188,10 +201,8 @@ Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_
       status = relation->table != nullptr
                    ? Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists")
                    : Status();
-      if (status.ok())
-        status = co_await environment_.sequences->create(std::move(name), 1,
-                                                         greatest_number(columns[column].type));
-      if (status.ok() || status.code() != ErrorCode::duplicate_table) break;
+      if (status.ok()) status = co_await environment_.sequences->create(std::move(name), *state);
+      if (status.ok() || is_named || status.code() != ErrorCode::duplicate_table) break;
       filled.name = wanted.substr(0, 58) + std::to_string(number);
     }
     if (!status.ok()) break;
@@ -218,7 +229,7 @@ Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_
 Task<Status> Session::drop_sequences(const layout::Schema* schema) {
   std::vector<std::string> names;
   for (const layout::Column& column : schema->columns()) {
-    if (auto filled = sequence_default_of(column)) names.push_back(std::move(filled->name));
+    if (auto filled = owned_sequence_of(column)) names.push_back(std::move(filled->name));
   }
   if (names.empty() || environment_.sequences == nullptr) co_return Status();
   std::vector<std::string> gone = names;

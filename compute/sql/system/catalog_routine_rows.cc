@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compute/sql/catalog/type_routines.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/system/catalog_rows.h"
 #include "compute/sql/value/array.h"
@@ -62,13 +63,30 @@ void add_routine(CatalogRowWriter& rows, const CatalogRoutine& routine) {
 
 void add_routines(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRoutine& routine : input.catalog->routines()) add_routine(rows, routine);
+  // Of PostgreSQL's own functions those that pg_type names.
+  for (const TypeRoutines& routines : all_type_routines()) {
+    for (const TypeRoutine& routine : {routines.input, routines.output, routines.receive, routines.send}) {
+      rows.add()
+          .number("oid", routine.oid)
+          .text("proname", routine.name)
+          .number("pronamespace", kCatalogSchemaOid)
+          .number("proowner", kOwnerOid)
+          .number("prolang", kLanguageInternalOid)
+          .set("procost", Datum::of_real(1))
+          .text("prokind", "f")
+          .flag("proisstrict", true)
+          .text("provolatile", "s")
+          .text("proparallel", "s")
+          .text("prosrc", routine.name);
+    }
+  }
 }
 
 struct Language {
   Oid oid;
   std::string_view name;
 };
-constexpr std::array kLanguages = {Language{12, "internal"}, Language{kLanguageCOid, "c"},
+constexpr std::array kLanguages = {Language{kLanguageInternalOid, "internal"}, Language{kLanguageCOid, "c"},
                                    Language{kLanguageSqlOid, "sql"},
                                    Language{kLanguagePlpgsqlOid, "plpgsql"}};
 

@@ -36,6 +36,13 @@ CatalogRowWriter::Row CatalogRowWriter::add() {
   return {*this, values};
 }
 
+CatalogRowWriter::Row CatalogRowWriter::add_unknown() {
+  const std::size_t columns = relation_.columns.size();
+  std::vector<Datum>& values = rows_.emplace_back(columns);
+  if (relation_.has_tableoid()) values.push_back(Datum::of_integer(relation_.oid));
+  return {*this, values};
+}
+
 CatalogRowWriter::Row& CatalogRowWriter::Row::set(std::string_view column, const Datum& value) {
   const std::vector<SystemRelation::Column>& columns = writer_.relation_.columns;
   while (next_ < columns.size() && columns[next_].name != column) ++next_;

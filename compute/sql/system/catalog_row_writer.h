@@ -35,6 +35,8 @@ class CatalogRowWriter {
 
   // Valid until the next one.
   Row add();
+  // A row in which NULL stands for all that is not named.
+  Row add_unknown();
   Arena& arena() { return arena_; }
   VirtualRows take() { return std::move(rows_); }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/catalog/type_routines.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/system/catalog_roles.h"
 #include "compute/sql/value/array.h"
@@ -74,6 +75,12 @@ void add_types(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const TypeId type : all_types()) {
     const TypeId element = element_type(type);
     const std::optional<TypeId> array = array_type(type);
+    const TypeRoutines& routines = type_routines(type);
+    const auto routine = [](const TypeRoutine& one) {
+      Datum datum = Datum::of_integer(one.oid);
+      datum.text = one.name;
+      return datum;
+    };
     rows.add()
         .number("oid", type_oid(type))
         .text("typname", internal_type_name(type))
@@ -88,6 +95,10 @@ void add_types(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .text("typdelim", ",")
         .number("typelem", element == TypeId::unknown ? 0 : type_oid(element))
         .number("typarray", array ? type_oid(*array) : 0)
+        .set("typinput", routine(routines.input))
+        .set("typoutput", routine(routines.output))
+        .set("typreceive", routine(routines.receive))
+        .set("typsend", routine(routines.send))
         .text("typalign", std::string(1, alignment_of(type)))
         .text("typstorage", storage_of(type))
         .number("typtypmod", -1)
@@ -175,9 +186,11 @@ void add_column(CatalogRowWriter& rows, Oid relation, std::int64_t number, const
 
 ShownColumn shown(const layout::Column& column) {
   const auto sequence = sequence_default_of(column);
-  return {column.name, column_type(column), column.not_null,
-          column.default_text.has_value() && !(sequence && sequence->always),
-          sequence && sequence->always ? "a" : ""};
+  const bool is_identity = sequence && sequence->is_identity();
+  return {column.name, column_type(column), column.not_null, has_default(column) && !is_identity,
+          !is_identity            ? ""
+          : sequence->is_always() ? "a"
+                                  : "d"};
 }
 
 void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
@@ -215,7 +228,7 @@ void add_defaults(CatalogRowWriter& rows, const VirtualTableInput& input) {
           .number("oid", relation.oid)
           .number("adrelid", relation.oid)
           .number("adnum", static_cast<std::int64_t>(i + 1))
-          .text("adbin", default_text(columns[i]));
+          .text("adbin", default_text(columns[i], input.catalog->hides_public()));
     }
   }
 }
@@ -329,23 +342,24 @@ void add_constraints(CatalogRowWriter& rows, const VirtualTableInput& input) {
 void add_sequences(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     if (sequence.kind != 'S') continue;
-    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
+    const txn::SequenceDefinition& definition = sequence.sequence->definition;
     rows.add()
         .number("seqrelid", sequence.oid)
-        .number("seqtypid", type_oid(column_type(column).id))
-        .number("seqstart", 1)
-        .number("seqincrement", 1)
-        .number("seqmax", greatest_number(column.type))
-        .number("seqmin", 1)
-        .number("seqcache", 32);
+        .number("seqtypid", type_oid(type_of(*sequence.sequence)))
+        .number("seqstart", definition.start)
+        .number("seqincrement", definition.increment)
+        .number("seqmax", definition.most)
+        .number("seqmin", definition.least)
+        .number("seqcache", definition.block_numbers)
+        .flag("seqcycle", definition.cycles);
   }
 }
 
-// Each sequence belongs to a column: by an automatic dependency, or by an internal one of an identity column.
+// A sequence belongs to its column by an automatic dependency, or by an internal one if that is an identity.
 void add_dependencies(CatalogRowWriter& rows, const VirtualTableInput& input) {
   constexpr Oid kClassOid = 1259;  // pg_class
   for (const CatalogRelation& sequence : input.catalog->relations()) {
-    if (sequence.kind != 'S') continue;
+    if (sequence.kind != 'S' || sequence.table == nullptr) continue;
     const bool identity = !shown(sequence.table->schema.columns()[sequence.column]).identity.empty();
     rows.add()
         .number("classid", kClassOid)

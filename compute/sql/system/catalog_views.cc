@@ -56,8 +56,8 @@ void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) 
   const RoleTexts roles(input, rows.arena());
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     if (sequence.kind != 'S') continue;
-    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
-    const TypeId type = column_type(column).id;
+    const CatalogSequence& facts = *sequence.sequence;
+    const TypeId type = type_of(facts);
     Datum shown_type = Datum::of_integer(type_oid(type));
     shown_type.text = type_name(type);
     rows.add()
@@ -65,12 +65,13 @@ void add_sequence_names(CatalogRowWriter& rows, const VirtualTableInput& input) 
         .text("sequencename", sequence.name)
         .text("sequenceowner", roles.owner_name(sequence))
         .set("data_type", shown_type)
-        .number("start_value", 1)
-        .number("min_value", 1)
-        .number("max_value", greatest_number(column.type))
-        .number("increment_by", 1)
-        .number("cache_size", 32)
-        .set("last_value", Datum());
+        .number("start_value", facts.definition.start)
+        .number("min_value", facts.definition.least)
+        .number("max_value", facts.definition.most)
+        .number("increment_by", facts.definition.increment)
+        .flag("cycle", facts.definition.cycles)
+        .number("cache_size", facts.definition.block_numbers)
+        .set("last_value", facts.is_called ? Datum::of_integer(facts.last) : Datum());
   }
 }
 
@@ -174,13 +175,14 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
                             std::int64_t position, const layout::Column& column) {
   const Type type = column_type(column);
   const auto sequence = sequence_default_of(column);
-  const bool is_identity = sequence && sequence->always;
+  const bool is_identity = sequence && sequence->is_identity();
   row.text("table_catalog", input.facts->database)
       .text("table_schema", schema_name(relation.schema))
       .text("table_name", relation.name)
       .text("column_name", column.name)
       .number("ordinal_position", position);
-  if (column.default_text && !is_identity) row.text("column_default", default_text(column));
+  if (has_default(column) && !is_identity)
+    row.text("column_default", default_text(column, input.catalog->hides_public()));
   row.text("is_nullable", yes_or_no(!column.not_null))
       .text("data_type", type.is_array() ? "ARRAY" : type_name(type.id));
   if (type.is_string()) {
@@ -390,9 +392,12 @@ void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& 
   for (const CatalogRelation& sequence : input.catalog->relations()) {
     // Those of identity columns are not shown.
     if (sequence.kind != 'S') continue;
-    const layout::Column& column = sequence.table->schema.columns()[sequence.column];
-    if (sequence_default_of(column)->always) continue;
-    const Type type = column_type(column);
+    if (sequence.table != nullptr) {
+      const auto filled = sequence_default_of(sequence.table->schema.columns()[sequence.column]);
+      if (filled && filled->is_identity()) continue;
+    }
+    const txn::SequenceDefinition& definition = sequence.sequence->definition;
+    const Type type{type_of(*sequence.sequence)};
     const NumberFacts number = number_facts(type);
     rows.add()
         .text("sequence_catalog", input.facts->database)
@@ -402,11 +407,33 @@ void add_information_sequences(CatalogRowWriter& rows, const VirtualTableInput& 
         .set("numeric_precision", number_or_null(number.precision))
         .number("numeric_precision_radix", 2)
         .number("numeric_scale", 0)
-        .text("start_value", "1")
-        .text("minimum_value", "1")
-        .text("maximum_value", std::to_string(greatest_number(column.type)))
-        .text("increment", "1")
-        .text("cycle_option", "NO");
+        .text("start_value", std::to_string(definition.start))
+        .text("minimum_value", std::to_string(definition.least))
+        .text("maximum_value", std::to_string(definition.most))
+        .text("increment", std::to_string(definition.increment))
+        .text("cycle_option", yes_or_no(definition.cycles));
+  }
+}
+
+// Relations whose uses nobody counts.
+template <char kKind, bool kOfUsers, bool kOfSystem>
+void add_uncounted(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const CatalogRelation& relation : input.catalog->relations()) {
+    const bool of_users = relation.schema == kPublicSchemaOid;
+    if (relation.kind != kKind || !(of_users ? kOfUsers : kOfSystem)) continue;
+    if (kKind != 'i') {
+      rows.add_unknown()
+          .number("relid", relation.oid)
+          .text("schemaname", schema_name(relation.schema))
+          .text("relname", relation.name);
+      continue;
+    }
+    rows.add_unknown()
+        .number("relid", Catalog::table_oid(relation))
+        .number("indexrelid", relation.oid)
+        .text("schemaname", schema_name(relation.schema))
+        .text("relname", relation.table->name)
+        .text("indexrelname", relation.name);
   }
 }
 
@@ -417,6 +444,18 @@ struct ViewRows {
 };
 
 constexpr std::array kViews = {
+    ViewRows{kCatalogSchema, "pg_stat_all_tables", add_uncounted<'r', true, true>},
+    ViewRows{kCatalogSchema, "pg_stat_user_tables", add_uncounted<'r', true, false>},
+    ViewRows{kCatalogSchema, "pg_stat_sys_tables", add_uncounted<'r', false, true>},
+    ViewRows{kCatalogSchema, "pg_statio_all_tables", add_uncounted<'r', true, true>},
+    ViewRows{kCatalogSchema, "pg_statio_user_tables", add_uncounted<'r', true, false>},
+    ViewRows{kCatalogSchema, "pg_statio_sys_tables", add_uncounted<'r', false, true>},
+    ViewRows{kCatalogSchema, "pg_stat_all_indexes", add_uncounted<'i', true, true>},
+    ViewRows{kCatalogSchema, "pg_stat_user_indexes", add_uncounted<'i', true, false>},
+    ViewRows{kCatalogSchema, "pg_statio_all_indexes", add_uncounted<'i', true, true>},
+    ViewRows{kCatalogSchema, "pg_statio_user_indexes", add_uncounted<'i', true, false>},
+    ViewRows{kCatalogSchema, "pg_statio_all_sequences", add_uncounted<'S', true, true>},
+    ViewRows{kCatalogSchema, "pg_statio_user_sequences", add_uncounted<'S', true, false>},
     ViewRows{kCatalogSchema, "pg_roles", add_shown_roles},
     ViewRows{kCatalogSchema, "pg_user", add_users},
     ViewRows{kCatalogSchema, "pg_shadow", add_shadows},

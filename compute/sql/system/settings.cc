@@ -1,5 +1,7 @@
 #include "compute/sql/system/settings.h"
 
+#include <algorithm>
+
 #include "common/base/clock.h"
 #include "compute/sql/system/setting_definition.h"
 #include "compute/sql/value/time_zone.h"
@@ -10,6 +12,19 @@ namespace {
 constexpr std::string_view kSerializable = "serializable";
 constexpr std::string_view kDurability = "namdb.durability";
 constexpr std::string_view kSynchronousCommit = "synchronous_commit";
+
+// Whether a search_path has the schema public.
+bool names_public(std::string_view path) {
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find(','), path.size());
+    std::string_view part = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    if (part == "public" || part == "\"public\"") return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -199,6 +214,7 @@ void Settings::apply() {
   lock_timeout_ns_ = duration_ns("lock_timeout");
   transaction_timeout_ns_ = duration_ns("transaction_timeout");
   idle_timeout_ns_ = duration_ns("idle_in_transaction_session_timeout");
+  hides_public_ = !names_public(values_["search_path"]);
   zone_ = find_time_zone(values_["TimeZone"]).value_or(absl::UTCTimeZone());
   default_read_only_ = values_["default_transaction_read_only"] == "on";
   answers_when_logged_ = flushed_ && values_.find(kDurability)->second == "memory";

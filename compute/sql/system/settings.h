@@ -71,6 +71,8 @@ class Settings {
   std::uint64_t idle_timeout_ns() const { return idle_timeout_ns_; }
   const absl::TimeZone& zone() const { return zone_; }
   bool default_read_only() const { return default_read_only_; }
+  // search_path does not name the schema public: names are shown with it.
+  bool hides_public() const { return hides_public_; }
   // Commits may be answered before they are on disk.
   bool answers_when_logged() const { return answers_when_logged_; }
 
@@ -96,6 +98,7 @@ class Settings {
   std::uint64_t idle_timeout_ns_ = 0;         // 0: none
   absl::TimeZone zone_ = absl::UTCTimeZone();
   bool default_read_only_ = false;
+  bool hides_public_ = false;
   bool answers_when_logged_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include "compute/sql/catalog/system_relations.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/session_directory.h"
+#include "compute/sql/system/keywords.h"
 #include "compute/sql/system/statistics.h"
 #include "compute/sql/value/row_id.h"
 
@@ -116,6 +117,11 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
   co_return rows;
 }
 
+// Of a function without arguments, which stands in FROM.
+Task<Result<VirtualRows>> keyword_table_rows(VirtualTableInput input) {
+  co_return keyword_rows(*input.arena);
+}
+
 Datum time_of(const std::optional<std::int64_t>& time_us) {
   return time_us ? Datum::of_integer(*time_us) : Datum();
 }
@@ -207,6 +213,14 @@ const std::vector<VirtualTable>& all_tables() {
        "namdb_procedures",
        {{"schema_name", {TypeId::text}}, {"procedure_name", {TypeId::text}}, {"definition", {TypeId::text}}},
        procedures_rows},
+      {"pg_catalog",
+       "pg_get_keywords",
+       {{"word", {TypeId::text}},
+        {"catcode", {TypeId::char1}},
+        {"barelabel", {TypeId::boolean}},
+        {"catdesc", {TypeId::text}},
+        {"baredesc", {TypeId::text}}},
+       keyword_table_rows},
       {"pg_catalog",
        "pg_stat_activity",
        {{"datname", {TypeId::text}},

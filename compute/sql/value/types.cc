@@ -219,7 +219,19 @@ Type column_type(const layout::Column& column) {
     return string_type(type.id, column.length_bytes);
   if (type.id == TypeId::interval && column.length_bytes != 0)
     type.modifier = static_cast<std::int32_t>(column.length_bytes);
+  if (const std::uint32_t length = element_length(column); length != 0)
+    type.modifier = string_type(TypeId::varchar, length).modifier;
   return type;
+}
+
+std::uint32_t element_length(const layout::Column& column) {
+  if (column.type != layout::ColumnType::varchar_array) return 0;
+  return column.precision * 256U + column.scale;
+}
+
+void set_element_length(layout::Column& column, std::uint32_t length_characters) {
+  column.precision = static_cast<std::uint8_t>(length_characters / 256);
+  column.scale = static_cast<std::uint8_t>(length_characters % 256);
 }
 
 std::string_view type_name(TypeId id) {

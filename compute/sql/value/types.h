@@ -126,6 +126,10 @@ Type string_type(TypeId id, std::uint32_t length_characters);
 // A column of n bytes has a type of n characters: a text that has more characters is too long for PostgreSQL,
 // too.
 Type column_type(const layout::Column& column);
+// The n of a column of type varchar(n)[], in characters; 0: it is of another type, or has none. The column
+// keeps it as its precision and scale, which it does not have.
+std::uint32_t element_length(const layout::Column& column);
+void set_element_length(layout::Column& column, std::uint32_t length_characters);
 Type column_type(layout::ColumnType type, unsigned precision, unsigned scale);
 
 // "integer", "character varying", ...: for messages. With the modifier: "numeric(10,2)".
