@@ -15,5 +15,7 @@
   X(mvcc, .description = "ordered by timestamps, with the last versions in the record (RCC)", .serializable = true,            \
     .timestamps = true, .strict = false, .by_clocks = true)                                                                    \
   X(sundial, .description = "logical leases, renewed at commit; the timestamp is found then (SUNDIAL)", .serializable = true,  \
-    .single_version = true, .timestamps = true, .strict = false)
+    .single_version = true, .timestamps = true, .strict = false)                                                               \
+  X(calvin, .description = "transactions of an epoch are put in order, and take locks in it (CALVIN)", .serializable = true,     \
+    .single_version = true, .ordered = true)
 // clang-format on

@@ -365,7 +365,7 @@ bool Commit::may_defer() const {
 // Protocols that do not wait for the install answer once the entry stands, anyway.
 bool Commit::may_install_with_log() const {
   const txn::Cluster& cluster = worker_.cluster;
-  return transaction_.control().waits_for_publish() && locking() == nullptr && journal_.hosts().size() == 1 &&
+  return transaction_.control().installs_with_log() && journal_.hosts().size() == 1 &&
          rows() <= RowParts::kRowsInTurn && !cluster.flushed() && !journal_.in_room() &&
          !cluster.stages().two_sided(layout::Stage::log) &&
          !cluster.stages().two_sided(layout::Stage::install) && cluster.optimisations().outstanding_requests;

@@ -34,6 +34,7 @@
 #include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/running_transactions.h"
+#include "compute/txn/sequencer.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/transaction_registry.h"
@@ -110,6 +111,7 @@ class TestWorker {
         calls_ahead(executor),
         lock_releaser(cluster, registry),
         priorities(executor, cluster.timestamps()),
+        sequencer(cluster, slot_keeper, slots, kMillisecond_ns),
         state{.executor = executor,
               .cluster = cluster,
               .snapshots = snapshots,
@@ -136,6 +138,7 @@ class TestWorker {
               .running = running,
               .priorities = priorities,
               .header_guesses = header_guesses,
+              .sequencer = sequencer,
               .backoff = backoff,
               .damaged_reads = damaged_reads} {
     answer_calls();
@@ -149,6 +152,7 @@ class TestWorker {
   ~TestWorker() {
     run(passive_installs.close());
     run(lock_releaser.close());
+    run(sequencer.close());
     run(calls_ahead.close());
     run(fetcher.close());
     run(hints.close());
@@ -231,6 +235,7 @@ class TestWorker {
   txn::RunningTransactions running;
   txn::PriorityClock priorities;
   txn::HeaderGuesses header_guesses;
+  txn::Sequencer sequencer;
   txn::WorkerState state;
   storage::TableRef table;
 

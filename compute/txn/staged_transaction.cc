@@ -106,9 +106,11 @@ layout::RowWriter StagedTransaction::update(RowId row) {
 
 // A lock that is held is enough. A validation is not: one READ alone needs none, and in an order of
 // timestamps validated reads may lie before changes of others that have committed already. So the row is
-// written as it is.
+// written as it is. So is one that is not locked although its protocol locks rows: where transactions are put
+// in order those that are not declared.
 void StagedTransaction::hold(RowId row) {
-  if (control().locking() == nullptr) update(row);
+  const bool locks = control().locking() != nullptr;
+  if (!locks || (worker().cluster.protocol().ordered && !rows()[row].locked)) update(row);
 }
 
 void StagedTransaction::erase(RowId row) {

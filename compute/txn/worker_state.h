@@ -24,6 +24,7 @@ class LockResolver;
 class PassiveInstalls;
 class PriorityClock;
 class RecordSpace;
+class Sequencer;
 class SlotKeeper;
 class SnapshotFetcher;
 class TransactionRegistry;
@@ -95,6 +96,7 @@ struct WorkerState {
   RunningTransactions& running;
   PriorityClock& priorities;
   HeaderGuesses& header_guesses;
+  Sequencer& sequencer;
   const Backoff& backoff;
   std::uint64_t& damaged_reads;  // transactions that ended because of damaged bytes in a region
 };

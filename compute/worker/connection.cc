@@ -86,6 +86,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
       passive_installs(cluster, registry, slot_keeper, hints, verdicts, parts.locations),
       lock_releaser(cluster, registry),
       priorities(parts.executor, cluster.timestamps()),
+      sequencer(cluster, slot_keeper, slots, parts.options.epoch_ns),
       state{parts.executor,
             cluster,
             snapshots,
@@ -112,6 +113,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             running,
             priorities,
             header_guesses,
+            sequencer,
             parts.backoff,
             parts.damaged_reads},
       tables(state),
@@ -141,6 +143,7 @@ reactor::Task<void> Connection::disconnect(bool cleanly) {
   if (!cleanly) slot_keeper.fail();
   co_await passive_installs.close();
   co_await lock_releaser.close();
+  co_await sequencer.close();
   co_await calls_ahead.close();
   co_await fetcher.close();
   co_await hints.close();

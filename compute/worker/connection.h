@@ -26,6 +26,7 @@
 #include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/running_transactions.h"
+#include "compute/txn/sequencer.h"
 #include "compute/txn/session_state.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
@@ -87,6 +88,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   txn::RunningTransactions running;
   txn::PriorityClock priorities;
   txn::HeaderGuesses header_guesses;
+  txn::Sequencer sequencer;
   txn::WorkerState state;
   schema::Tables tables;
   schema::Indexes indexes;

@@ -19,9 +19,10 @@ CLUSTERS = (
     ("sundial", "shm", "one-sided", 2),
     ("sundial", "tcp", "two-sided", 1),
     ("si", "shm", "two-sided", 2),
+    ("calvin", "tcp", "one-sided", 2),
 )
 # Each protocol once; both transports, and stages of each kind.
-SAMPLE = tuple(CLUSTERS[i] for i in (1, 3, 5, 6, 9, 10))
+SAMPLE = tuple(CLUSTERS[i] for i in (1, 3, 5, 6, 9, 10, 11))
 
 
 def cluster_of(protocol, fabric, stages, memory_servers, **options):

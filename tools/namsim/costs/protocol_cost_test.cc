@@ -78,8 +78,9 @@ TEST_CASE("two rows read and two written cost each protocol what its table says"
     std::uint64_t operations;
     std::uint64_t round_trips;
   };
-  const Budget budget = GENERATE(Budget{"si", 20, 4}, Budget{"occ", 15, 4}, Budget{"nowait", 17, 2},
-                                 Budget{"waitdie", 17, 2}, Budget{"sundial", 24, 4}, Budget{"mvcc", 28, 4});
+  const Budget budget =
+      GENERATE(Budget{"si", 20, 4}, Budget{"occ", 15, 4}, Budget{"nowait", 17, 2}, Budget{"waitdie", 17, 2},
+               Budget{"sundial", 24, 4}, Budget{"mvcc", 28, 4}, Budget{"calvin", 22, 4});
   const OperationCounters counters = cost(budget.protocol, 4, 2);
   CAPTURE(budget.protocol);
   CHECK(counters.one_sided() == budget.operations);
@@ -88,7 +89,7 @@ TEST_CASE("two rows read and two written cost each protocol what its table says"
 
 TEST_CASE("commits that wait for the disk cost one call more, and a round trip where install waits for it",
           "[cost]") {
-  const std::string_view protocol = GENERATE("si", "occ", "nowait", "waitdie", "sundial", "mvcc");
+  const std::string_view protocol = GENERATE("si", "occ", "nowait", "waitdie", "sundial", "mvcc", "calvin");
   const std::string_view stages = GENERATE("one-sided", "two-sided");
   CAPTURE(protocol, stages);
   const OperationCounters memory = cost(protocol, 4, 2, {.stages = stages});
