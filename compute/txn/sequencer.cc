@@ -222,6 +222,18 @@ void Sequencer::add_look() {
   batches_.read(lanes_, seen_.data(), layout::order_words_offset(lanes_in_use_));
 }
 
+// A lane that has been taken since the last look may have been used before this one: it is looked at, too.
+reactor::Task<Status> Sequencer::look() {
+  for (std::uint32_t lanes = 0; lanes != lanes_in_use_;) {
+    lanes = lanes_in_use_;
+    add_look();
+    Status status = co_await batches_.run_in_background(counters_, layout::Stage::lock);
+    if (!status.ok()) co_return status;
+    note_lanes();
+  }
+  co_return Status();
+}
+
 void Sequencer::add_entry(const Turn& turn, std::byte* buffer) {
   std::size_t begin = 0;
   for (const std::uint32_t place : turn.places) {
@@ -267,11 +279,9 @@ reactor::Task<Status> Sequencer::run_epoch() {
     for (const std::uint32_t place : turn->places) words_[place] = OrderWord{epoch_, 0}.value();
   }
   add_words();
-  add_look();
-  Status status = co_await batches_.run_in_background(counters_, layout::Stage::lock);
+  Status status = co_await look();
   if (!status.ok()) co_return status;
 
-  note_lanes();
   std::uint32_t number = greatest_seen();
   for (const auto& turn : turns) {
     number = number_behind(number);
@@ -284,14 +294,8 @@ reactor::Task<Status> Sequencer::run_epoch() {
   std::vector<Unknown> unknown = find_unknown(0);
   add_words();
   add_rows_of(unknown);
-  // A lane that was taken meanwhile may have been used before the words with the numbers stood there.
-  for (std::uint32_t lanes = 0; lanes != lanes_in_use_;) {
-    lanes = lanes_in_use_;
-    add_look();
-    status = co_await batches_.run_in_background(counters_, layout::Stage::lock);
-    if (!status.ok()) co_return status;
-    note_lanes();
-  }
+  status = co_await look();
+  if (!status.ok()) co_return status;
   add_remote(unknown);
   note_words();
   unknown = find_unknown(number);

@@ -120,6 +120,8 @@ class Sequencer {
   // WRITEs this lane's words as they are now.
   void add_words();
   void add_look();
+  // Posts what has been added, and a look.
+  reactor::Task<Status> look();
   void add_rows_of(std::vector<Unknown>& unknown);
   std::uint64_t owner(std::uint32_t lane) const { return seen_.word(lane); }
   layout::OrderWord seen(std::uint32_t lane, std::uint32_t place) const {

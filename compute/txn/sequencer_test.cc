@@ -158,6 +158,23 @@ TEST_CASE("what is announced between the two looks is waited for, too", "[order]
   lanes.worker.sequencer.leave(*turn);
 }
 
+TEST_CASE("numbers in a lane that was taken after this worker's own count", "[order]") {
+  Lanes lanes;
+  lanes.lease_other();
+  // Owners, the CAS, the words of the lane; then the first look of the epoch.
+  lanes.worker.fabric.before_batch(3, [&lanes] {
+    lanes.own(1, kOther);
+    lanes.worker.fabric.set_word(Lanes::at(layout::order_entry_offset(1, 0)), std::uint64_t{kRow} << 32 | 1);
+    lanes.worker.fabric.set_word(Lanes::at(layout::order_words_offset(1)), OrderWord{7, 10}.value());
+  });
+  const auto turn = lanes.enter();
+  lanes.run_for(kLong_ns);
+  CHECK(lanes.owner(0) == kOwnSlot);
+  CHECK(turn->number == 12);
+  CHECK(!turn->may_go());
+  lanes.worker.sequencer.leave(*turn);
+}
+
 TEST_CASE("the lane of a dead worker is taken, and what stands there is gone", "[order]") {
   Lanes lanes;
   lanes.put({7, 10});
