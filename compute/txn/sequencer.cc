@@ -222,7 +222,7 @@ void Sequencer::add_look() {
   batches_.read(lanes_, seen_.data(), layout::order_words_offset(lanes_in_use_));
 }
 
-// A lane that has been taken since the last look may have been used before this one: it is looked at, too.
+// A lane that has been taken since the last look may have been used before this one: this reads it, too.
 reactor::Task<Status> Sequencer::look() {
   for (std::uint32_t lanes = 0; lanes != lanes_in_use_;) {
     lanes = lanes_in_use_;
