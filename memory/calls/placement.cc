@@ -1,5 +1,8 @@
 // CONFIGURATION, FILES, READ_FILE, HAND_OVER and MOVE (common/placement/move_calls.h), at a host that has its
 // region.
+#include <optional>
+#include <utility>
+
 #include "common/placement/configuration.h"
 #include "common/placement/move_calls.h"
 #include "memory/calls/methods.h"
@@ -21,6 +24,23 @@ Result<DepartureService*> departure_for(const Call& call) {
                 "its database was created with --durability memory");
 }
 
+template <typename Request>
+struct AskedDeparture {
+  DepartureService* service;
+  Request request;
+};
+
+// The service and what is asked of it.
+template <typename Request>
+Result<AskedDeparture<Request>> ask_departure(const Call& call,
+                                              std::optional<Request> (*decode)(std::string_view)) {
+  const auto service = departure_for(call);
+  if (!service.ok()) return service.status();
+  std::optional<Request> request = decode(call.request);
+  if (!request) return malformed(call.method);
+  return AskedDeparture<Request>{service.value(), *std::move(request)};
+}
+
 }  // namespace
 
 Status configuration(const Call& call) {
@@ -36,27 +56,21 @@ Status configuration(const Call& call) {
 }
 
 reactor::Task<Status> files(Call call) {
-  const auto service = departure_for(call);
-  if (!service.ok()) co_return service.status();
-  auto request = placement::decode_files(call.request);
-  if (!request) co_return malformed(call.method);
-  co_return co_await service.value()->files(std::move(*request), &call.reply);
+  auto asked = ask_departure(call, placement::decode_files);
+  if (!asked.ok()) co_return asked.status();
+  co_return co_await asked->service->files(std::move(asked->request), &call.reply);
 }
 
 reactor::Task<Status> read_file(Call call) {
-  const auto service = departure_for(call);
-  if (!service.ok()) co_return service.status();
-  auto request = placement::decode_read_file(call.request);
-  if (!request) co_return malformed(call.method);
-  co_return co_await service.value()->read_file(std::move(*request), &call.reply);
+  auto asked = ask_departure(call, placement::decode_read_file);
+  if (!asked.ok()) co_return asked.status();
+  co_return co_await asked->service->read_file(std::move(asked->request), &call.reply);
 }
 
 reactor::Task<Status> hand_over(Call call) {
-  const auto service = departure_for(call);
-  if (!service.ok()) co_return service.status();
-  auto request = placement::decode_hand_over(call.request);
-  if (!request) co_return malformed(call.method);
-  co_return co_await service.value()->hand_over(std::move(*request));
+  auto asked = ask_departure(call, placement::decode_hand_over);
+  if (!asked.ok()) co_return asked.status();
+  co_return co_await asked->service->hand_over(std::move(asked->request));
 }
 
 Status move(const Call& call) {

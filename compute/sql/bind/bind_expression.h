@@ -160,6 +160,8 @@ class ExpressionBinder {
   Result<ExprPtr> make_call(const Function& function, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_unary(std::string_view name, const Json& operand);
   Result<ExprPtr> bind_in(const Json& body);
+  // `negated`: of NOT IN, whose negation is not part of it; messages name its operator.
+  Result<ExprPtr> bind_in_list(const Json& body, const Json& items, bool negated);
   Result<ExprPtr> bind_of_array(const Json& body, bool any);
   Result<ExprPtr> bind_array_concat(ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_regex(char op, std::string_view name, ExprPtr left, ExprPtr right);
@@ -170,7 +172,7 @@ class ExpressionBinder {
   Result<ExprPtr> bind_row_operator(std::string_view kind, std::string_view name, const Json& left,
                                     const Json& right);
   Result<ExprPtr> bind_row_compare(char op, std::string_view name, const Json& left, const Json& right);
-  Result<ExprPtr> bind_row_in(const Json& body, const Json& items, bool negated);
+  Result<ExprPtr> bind_row_in(const Json& body, const Json& items);
   Result<ExprPtr> bind_row_null_test(const Json& row, bool is_null);
   Status bind_row(const Json& row, std::size_t wanted, std::vector<ExprPtr>& columns);
   Result<ExprPtr> compare_rows(char op, std::string_view name, std::vector<ExprPtr> left,

@@ -18,6 +18,12 @@ int rank(TypeId id) {
   return static_cast<int>(std::ranges::find(kOrder, id) - kOrder.begin());
 }
 
+ExprPtr negation(ExprPtr condition) {
+  ExprPtr expr = make_expr(ExprKind::logical_not, {TypeId::boolean});
+  expr->args.push_back(std::move(condition));
+  return expr;
+}
+
 Status no_operator(std::string_view name, const Type& left, const Type& right) {
   return Status(ErrorCode::undefined_function,
                 "operator does not exist: " + std::string(type_name(left.id)) + " " + std::string(name) +
@@ -373,22 +379,26 @@ Status ExpressionBinder::unify_list(std::span<ExprPtr> exprs) {
   return unify_all(pointers, "IN", type);
 }
 
-// An item that depends on the row is compared by itself. PostgreSQL makes one list of one type of all other
-// items, if they and the value have a type in common.
 Result<ExprPtr> ExpressionBinder::bind_in(const Json& body) {
   const Node items = node(*find(body, "rexpr"));
   if (items.kind != "List") return unsupported(items);
   const std::vector<std::string_view> parts = names(list(body, "name"));
   const bool negated = parts.size() == 1 && parts[0] == "<>";
   const Json& all_items = list(*items.body, "items");
-  if (is_row(*find(body, "lexpr")) || std::ranges::any_of(all_items, is_row))
-    return bind_row_in(body, all_items, negated);
+  const bool rows = is_row(*find(body, "lexpr")) || std::ranges::any_of(all_items, is_row);
+  NAMDB_SQL_ASSIGN(ExprPtr in, rows ? bind_row_in(body, all_items) : bind_in_list(body, all_items, negated));
+  return negated ? negation(std::move(in)) : std::move(in);
+}
+
+// An item that depends on the row is compared by itself. PostgreSQL makes one list of one type of all other
+// items, if they and the value have a type in common.
+Result<ExprPtr> ExpressionBinder::bind_in_list(const Json& body, const Json& items, bool negated) {
   NAMDB_SQL_ASSIGN(ExprPtr value, bind(*find(body, "lexpr")));
   ExprPtr any = make_expr(ExprKind::logical_or, {TypeId::boolean});
   ExprPtr in = make_expr(ExprKind::in_list, {TypeId::boolean});
   in->args.push_back(clone(*value));
   std::vector<ExprPtr> single;
-  for (const Json& item : all_items) {
+  for (const Json& item : items) {
     NAMDB_SQL_ASSIGN(ExprPtr bound, bind(item));
     (contains_column(*bound) ? single : in->args).push_back(std::move(bound));
   }
@@ -407,11 +417,7 @@ Result<ExprPtr> ExpressionBinder::bind_in(const Json& body) {
                      bind_compare('=', negated ? "<>" : "=", clone(*value), std::move(item)));
     any->args.push_back(std::move(compared));
   }
-  ExprPtr expr = any->args.size() == 1 ? std::move(any->args[0]) : std::move(any);
-  if (!negated) return expr;
-  ExprPtr not_in = make_expr(ExprKind::logical_not, {TypeId::boolean});
-  not_in->args.push_back(std::move(expr));
-  return not_in;
+  return any->args.size() == 1 ? std::move(any->args[0]) : std::move(any);
 }
 
 Result<ExprPtr> ExpressionBinder::bind_between(const Json& body, bool negated) {
@@ -425,10 +431,7 @@ Result<ExprPtr> ExpressionBinder::bind_between(const Json& body, bool negated) {
                                                      *find(body, "lexpr"), list(*bounds.body, "items")[i]));
     both->args.push_back(std::move(compared));
   }
-  if (!negated) return both;
-  ExprPtr expr = make_expr(ExprKind::logical_not, {TypeId::boolean});
-  expr->args.push_back(std::move(both));
-  return expr;
+  return negated ? negation(std::move(both)) : std::move(both);
 }
 
 Result<ExprPtr> ExpressionBinder::bind_like(const Json& body) {

@@ -29,6 +29,10 @@ Status unequal_rows() {
   return Status(ErrorCode::syntax_error, "unequal number of entries in row expressions");
 }
 
+bool is_ordered(char op) {
+  return op == '<' || op == '>' || op == 'l' || op == 'g';
+}
+
 // < of < and <=.
 char strict(char op) {
   return op == 'l' ? '<' : op == 'g' ? '>' : op;
@@ -130,11 +134,10 @@ Result<ExprPtr> ExpressionBinder::bind_row_compare(char op, std::string_view nam
   const Json& items = list(*node(left).body, "args");
   if (is_row(right) && items.size() != list(*node(right).body, "args").size()) return unequal_rows();
   if (items.empty()) return Status(ErrorCode::feature_not_supported, "cannot compare rows of zero length");
-  const bool in_order = op == '<' || op == '>' || op == 'l' || op == 'g';
-  if (items.size() > (in_order ? kMaxOrderedColumns : kMaxColumns)) {
-    return Status(ErrorCode::limit_exceeded, "rows that are compared can have at most " +
-                                                 std::to_string(in_order ? kMaxOrderedColumns : kMaxColumns) +
-                                                 " columns");
+  if (items.size() > (is_ordered(op) ? kMaxOrderedColumns : kMaxColumns)) {
+    return Status(ErrorCode::limit_exceeded,
+                  "rows that are compared can have at most " +
+                      std::to_string(is_ordered(op) ? kMaxOrderedColumns : kMaxColumns) + " columns");
   }
   std::vector<ExprPtr> left_columns;
   std::vector<ExprPtr> right_columns;
@@ -145,8 +148,7 @@ Result<ExprPtr> ExpressionBinder::bind_row_compare(char op, std::string_view nam
 
 Result<ExprPtr> ExpressionBinder::compare_rows(char op, std::string_view name, std::vector<ExprPtr> left,
                                                std::vector<ExprPtr> right) {
-  const bool in_order = op == '<' || op == '>' || op == 'l' || op == 'g';
-  if (!in_order) {
+  if (!is_ordered(op)) {
     const bool all = op == '=' || op == 'N';
     ExprPtr expr = make_expr(all ? ExprKind::logical_and : ExprKind::logical_or, {TypeId::boolean});
     for (std::size_t i = 0; i < left.size(); ++i) {
@@ -178,8 +180,8 @@ Result<ExprPtr> ExpressionBinder::compare_rows(char op, std::string_view name, s
   return first == nullptr ? std::move(expr) : both(ExprKind::logical_and, std::move(first), std::move(expr));
 }
 
-// (a, b) IN ((1, 2), (3, 4)).
-Result<ExprPtr> ExpressionBinder::bind_row_in(const Json& body, const Json& items, bool negated) {
+// (a, b) IN ((1, 2), (3, 4)), or what NOT IN negates.
+Result<ExprPtr> ExpressionBinder::bind_row_in(const Json& body, const Json& items) {
   ExprPtr any = make_expr(ExprKind::logical_or, {TypeId::boolean});
   std::size_t operators = 0;
   for (const Json& item : items) {
@@ -188,11 +190,7 @@ Result<ExprPtr> ExpressionBinder::bind_row_in(const Json& body, const Json& item
     if (operators > 10 * kMaxOperators) return too_large();
     any->args.push_back(std::move(compared));
   }
-  ExprPtr expr = any->args.size() == 1 ? std::move(any->args[0]) : std::move(any);
-  if (!negated) return expr;
-  ExprPtr not_in = make_expr(ExprKind::logical_not, {TypeId::boolean});
-  not_in->args.push_back(std::move(expr));
-  return not_in;
+  return any->args.size() == 1 ? std::move(any->args[0]) : std::move(any);
 }
 
 // A row is NULL if all of its columns are, and not NULL if none is.
