@@ -15,9 +15,14 @@
 //   reply    empty, at once
 //   The memory server reclaims each once its tombstone has been visible long enough.
 // PING (method 29): request and reply are empty; answered at once.
+// LEASE (method 96), a memory server whose region has copies, or may get some: request and reply are empty.
+//   Answered while no other host can let workers into the region before the time of a worker's lease has
+//   passed since the answer (compute/cluster/primary_leases.h).
 #pragma once
 
 #include <cstdint>
+
+#include "common/base/clock.h"
 
 namespace namdb::calls {
 
@@ -25,6 +30,9 @@ inline constexpr std::uint16_t kMoveVersionsMethod = 16;
 inline constexpr std::uint16_t kSnapshotMethod = 17;
 inline constexpr std::uint16_t kNoteDeletesMethod = 18;
 inline constexpr std::uint16_t kPingMethod = 29;
+inline constexpr std::uint16_t kLeaseMethod = 96;
+// From when LEASE was posted.
+inline constexpr std::uint64_t kWorkerLease_ns = 500 * kMillisecond_ns;
 // Offsets in one request of MOVE_VERSIONS or NOTE_DELETES.
 inline constexpr std::uint32_t kMaxMoveVersions = 512;
 

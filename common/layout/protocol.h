@@ -27,6 +27,8 @@ struct ProtocolTraits {
   bool strict = true;
   // Rows are locked as they are read by key; so readers can share locks of them (--read-locks).
   bool locks_rows = false;
+  // Transactions are put in order before they run: memory server 0 has lanes for that (order_lanes.h).
+  bool ordered = false;
   // Where not strict: compute servers' clocks decide what is seen, so that rows may be older than the
   // transaction.
   bool by_clocks = false;

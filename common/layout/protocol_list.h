@@ -17,5 +17,7 @@
   X(sundial, .description = "logical leases, renewed at commit; the timestamp is found then (SUNDIAL)", .serializable = true,  \
     .single_version = true, .timestamps = true, .strict = false)                                                               \
   X(drtm, .description = "two-phase locking, with read leases that end by themselves (DrTM)", .serializable = true,             \
-    .single_version = true)
+    .single_version = true)                                                                                                   \
+  X(calvin, .description = "transactions of an epoch are put in order, and take locks in it (CALVIN)", .serializable = true,     \
+    .single_version = true, .ordered = true)
 // clang-format on

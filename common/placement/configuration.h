@@ -1,12 +1,15 @@
 // Which host has which region of a database: its *configuration*. A host is a memory server's process with
 // its folder and its address; a region is named by its memory server's id, and moves from host to host.
 //
-// Each region has a place: an address, and a number that grows by one with each move. Number 0 is the place
-// that the flags of a process name; its address may be unknown. With one copy of each region only the host
-// that has a region gives it away, in one durable step (memory/placement/place_record.h). So of two places of
-// a region the one with the higher number is true, and configurations are merged place by place, in any
-// order. A host that is asked tells its own (CONFIGURATION, move_calls.h); so it comes to all who look for a
-// region that is not where it was (ask.h).
+// Each region has a place: an address, the addresses of its copies in sync, and a number that grows by one
+// with each change of the two. Number 0 is the place that the flags of a process name; its address may be
+// unknown. Of two places of a region the one with the higher number is true, and configurations are merged
+// place by place, in any order. A host that is asked tells its own (CONFIGURATION, move_calls.h); so it comes
+// to all who look for a region that is not where it was (ask.h).
+//
+// Somebody decides that a place has a new number: the configuration store, if the cluster has one
+// (configuration_store.h), and otherwise the host that has the region, in one durable step
+// (memory/placement/place_record.h).
 //
 // The configuration's number is the sum of its places': it grows with each change.
 #pragma once
@@ -20,10 +23,17 @@
 namespace namdb::placement {
 
 inline constexpr std::size_t kMaxAddress_bytes = 1024;
+inline constexpr std::size_t kMaxCopies = 16;
 
 struct Place {
   std::uint64_t number = 0;
   std::string address;
+  // Other hosts, each once, by ascending address. Each has on its disk all that a client was told of.
+  std::vector<std::string> copies = {};
+  bool has_copy(std::string_view host) const;
+  // Nothing changes where it is there, or is not. The number is the caller's to change.
+  void add_copy(const std::string& host);
+  void remove_copy(std::string_view host);
   friend bool operator==(const Place&, const Place&) = default;
 };
 

@@ -59,4 +59,61 @@ TEST_CASE("a configuration's bytes are read back, and others are none", "[placem
   CHECK_FALSE(Configuration::decode(nowhere.encode()).has_value());
 }
 
+TEST_CASE("a place has its copies", "[placement]") {
+  Place place{3, "a:1"};
+  place.add_copy("c:1");
+  place.add_copy("b:1");
+  place.add_copy("c:1");
+  CHECK(place.copies == std::vector<std::string>{"b:1", "c:1"});
+  CHECK(place.has_copy("b:1"));
+  CHECK_FALSE(place.has_copy("a:1"));
+  Configuration configuration(2);
+  configuration.set(0, place);
+  const std::string bytes = configuration.encode();
+  REQUIRE(Configuration::decode(bytes) == configuration);
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    CHECK_FALSE(Configuration::decode(bytes.substr(0, length)).has_value());
+  // They come with the number.
+  Configuration known(2);
+  CHECK(known.learn(configuration));
+  CHECK(known == configuration);
+  place.remove_copy("b:1");
+  place.remove_copy("b:1");
+  CHECK(place.copies == std::vector<std::string>{"c:1"});
+  configuration.set(0, place);
+  CHECK_FALSE(known.learn(configuration));
+  place.number = 4;
+  configuration.set(0, place);
+  CHECK(known.learn(configuration));
+  CHECK(known.place(0).copies == std::vector<std::string>{"c:1"});
+}
+
+TEST_CASE("copies are other hosts, each once, of a place that is somewhere", "[placement]") {
+  const auto decoded = [](const Place& place) {
+    Configuration configuration(1);
+    configuration.set(0, place);
+    return Configuration::decode(configuration.encode()).has_value();
+  };
+  CHECK(decoded(Place{1, "a:1", {"b:1", "c:1"}}));
+  CHECK_FALSE(decoded(Place{0, "a:1", {"b:1"}}));
+  CHECK_FALSE(decoded(Place{1, "a:1", {"a:1"}}));
+  CHECK_FALSE(decoded(Place{1, "a:1", {"c:1", "b:1"}}));
+  CHECK_FALSE(decoded(Place{1, "a:1", {"b:1", "b:1"}}));
+  CHECK_FALSE(decoded(Place{1, "a:1", {""}}));
+  std::vector<std::string> many;
+  for (char name = 'b'; many.size() <= kMaxCopies; ++name) many.push_back(std::string(1, name));
+  CHECK_FALSE(decoded(Place{1, "a:1", many}));
+  many.pop_back();
+  CHECK(decoded(Place{1, "a:1", many}));
+}
+
+TEST_CASE("a configuration of a record that knew no copies is read", "[placement]") {
+  Configuration configuration({"a:1"});
+  configuration.set(0, {1, "b:1"});
+  std::string bytes = configuration.encode();
+  bytes[11] = 0;     // the highest byte of the number of regions
+  bytes.pop_back();  // the number of copies
+  CHECK(Configuration::decode(bytes) == configuration);
+}
+
 }  // namespace namdb::placement

@@ -152,7 +152,7 @@ std::string encode(const MoveReply& reply) {
 std::optional<MoveReply> decode_move_reply(std::string_view bytes) {
   Fields fields(bytes);
   MoveReply reply;
-  reply.state = fields.take_kind(MoveState::departed);
+  reply.state = fields.take_kind(MoveState::in_sync);
   reply.server_id = fields.take<std::uint16_t>();
   reply.from = fields.take_key();
   reply.copied_bytes = fields.take<std::uint64_t>();

@@ -1,7 +1,8 @@
-// Calls about places of regions, and about their moves (memory/placement). From tools and memory servers
-// only; requests and replies are outside input, and made of fields (common/calls/fields.h).
+// Calls about places of regions, and about their moves (memory/placement). But for the first one they come
+// from tools and memory servers only; requests and replies are outside input, and made of fields
+// (common/calls/fields.h).
 //
-// CONFIGURATION (method 90), at any host, also one that has no region:
+// CONFIGURATION (method 90), from any peer, at any host, also one that has no region:
 //   request  a configuration that the caller knows, or nothing
 //   reply    the host's, behind learning the caller's
 // FILES (method 91), at a host that has a region on disk:
@@ -78,11 +79,13 @@ enum class MoveState : std::uint8_t {
   claims = 3,    // it has all, and asks the old host for the region
   here = 4,      // the host has a region
   departed = 5,  // it had one, which is elsewhere now
+  follows = 6,   // it is a copy (follow_calls.h), which may lack something
+  in_sync = 7,   // it is a copy that has all that a client was told of
 };
 struct MoveReply {
   MoveState state = MoveState::waits;
   std::uint16_t server_id = 0;
-  std::string from;                // copies, claims
+  std::string from;                // copies, claims; follows, in_sync: the primary
   std::uint64_t copied_bytes = 0;  // these of the copy that is made, or was made last
   std::uint64_t total_bytes = 0;
   std::uint64_t duration_ns = 0;

@@ -77,6 +77,16 @@ class Session {
   virtual ~Session() = default;
 };
 
+// An execution slot that a worker has leased for what its sessions hold elsewhere, and in which nothing
+// commits: others may look whether its holder still lives (Engine::slot_ended).
+class SlotLease {
+ public:
+  virtual ~SlotLease() = default;
+  virtual std::uint32_t slot() const = 0;
+  // The worker has lost it, or gives it back soon.
+  virtual bool ended() const = 0;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -159,6 +169,10 @@ class Engine {
   // its snapshot is older. Errors connection_failure, limit_exceeded.
   virtual reactor::Task<Result<std::uint32_t>> commit_slot() = 0;
   virtual reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) = 0;
+  // Another slot, until the worker's connection to the memory servers ends. Errors likewise.
+  virtual reactor::Task<Result<std::shared_ptr<const SlotLease>>> lease_slot() {
+    co_return Status(ErrorCode::feature_not_supported, "slots are not leased here");
+  }
 
   virtual Placement placement() const { return {}; }
   // The reports of all workers of this compute server about their connections to memory servers.

@@ -10,6 +10,9 @@
 
 namespace namdb::txn {
 
+// The locks that sessions hold by name (compute/locks).
+inline constexpr const char* kLocksTable = "namdb_locks";
+
 // The table of that definition. Error catalog_changed while another session makes it.
 inline reactor::Task<Result<storage::TableRef>> find_or_create(Engine* engine, TableDefinition definition) {
   const std::string wanted = definition.name;

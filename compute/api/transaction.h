@@ -150,6 +150,12 @@ class Transaction {
   // serialization_failure.
   virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
 
+  // Ok if all rows that were read until now were read where their regions are. A region with copies may get
+  // another host, and its rows may change there; until a memory server has said that this has not happened,
+  // rows are not to leave the compute server. commit() does the same. Errors: serialization_failure,
+  // connection_failure, the interrupt's.
+  virtual reactor::Task<Status> confirm_primaries() { co_return Status(); }
+
   // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on (but see
   // answer_when_logged()). Errors with
   // info().retry: aborted, nothing happened. unknown_outcome: committed or aborted. Other errors: aborted.

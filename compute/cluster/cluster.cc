@@ -75,6 +75,7 @@ reactor::Task<Status> Cluster::connect() {
     }
     std::memcpy(&link.map, welcome.region_map().data(), sizeof link.map);
     link.known_bytes = welcome.region_bytes();
+    link.leased = welcome.leased();
     link.channel = std::move(channel).value();
     links_.push_back(std::move(link));
     Status status = accept(i, welcome);
@@ -164,11 +165,11 @@ reactor::Task<Status> Cluster::join() {
   co_return Status();
 }
 
-reactor::Task<bool> Cluster::away_returns() {
+reactor::Task<bool> Cluster::away_returns(std::vector<std::string> addresses) {
   for (std::size_t server = 1; server < links_.size(); ++server) {
     if (!links_[server].away) continue;
     // The channel ends here: it has posted nothing.
-    const auto channel = co_await fabric_.connect(options_.memory_servers[server], hello(server), nullptr);
+    const auto channel = co_await fabric_.connect(addresses[server], hello(server), nullptr);
     if (channel.ok()) co_return true;
   }
   co_return false;

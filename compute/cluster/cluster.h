@@ -54,11 +54,13 @@ class Cluster {
   // belong together. Once. Error memory_server_restarted when some but not all of them were restarted, or one
   // is another cluster's.
   reactor::Task<Status> connect();
-  // Some server that was away takes workers now: a new cluster object would have fewer of those. Connects to
-  // it, and no more.
-  reactor::Task<bool> away_returns();
+  // Some server that was away takes workers now, at its address of these: a new cluster object would lack
+  // fewer servers. Connects to it, and no more.
+  reactor::Task<bool> away_returns(std::vector<std::string> addresses);
 
   std::size_t server_count() const { return options_.memory_servers.size(); }
+  // Where this reaches it.
+  const std::string& address(layout::ServerId server) const { return options_.memory_servers[server]; }
   fabric::Channel& channel(layout::ServerId server) { return *links_[server].channel; }
   const layout::RegionMap& region_map(layout::ServerId server) const { return links_[server].map; }
   // Another number after a memory server with a part of the timestamp vector has restarted.
@@ -115,6 +117,8 @@ class Cluster {
   // The server was away when this connected.
   bool away(layout::ServerId server) const { return links_[server].away; }
   std::size_t away_count() const;
+  // Another host may become that region's primary: leases are needed (primary_leases.h).
+  bool leased(layout::ServerId server) const { return links_[server].leased; }
   // The channel to some server failed.
   bool has_lost() const;
   // Ok if no server is lacking; else error cannot_connect_now, with the server. For what needs all of them.
@@ -155,6 +159,7 @@ class Cluster {
     layout::RegionMap map{};  // with epoch 0 where the server was away
     std::uint64_t known_bytes = 0;
     bool away = false;
+    bool leased = false;
     Status reason;      // away: why it could not be reached
     bool told = false;  // that the channel has failed
   };

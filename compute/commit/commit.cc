@@ -99,6 +99,9 @@ reactor::Task<Status> Commit::run() {
     Status validated = co_await validation->validate(locked);
     if (!validated.ok()) status = std::move(validated);
   }
+  // The rows behind these writes were read where their regions are.
+  if (status.ok() && !transaction_.primaries_held())
+    status = co_await transaction_.confirm_primaries_of_reads();
   if (!status.ok()) co_return co_await release(std::move(status));
   while (build_more_images()) {
     if (built_.more()) co_await worker_.executor.yield();
@@ -374,7 +377,7 @@ bool Commit::may_defer() const {
 // Protocols that do not wait for the install answer once the entry stands, anyway.
 bool Commit::may_install_with_log() const {
   const txn::Cluster& cluster = worker_.cluster;
-  return transaction_.control().waits_for_publish() && locking() == nullptr && journal_.hosts().size() == 1 &&
+  return transaction_.control().installs_with_log() && journal_.hosts().size() == 1 &&
          rows() <= RowParts::kRowsInTurn && !cluster.flushed() && !journal_.in_room() &&
          !cluster.stages().two_sided(layout::Stage::log) &&
          !cluster.stages().two_sided(layout::Stage::install) && cluster.optimisations().outstanding_requests;

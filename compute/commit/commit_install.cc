@@ -122,8 +122,10 @@ reactor::Task<Status> Commit::log_and_install() {
   journal_.add_entries(stamp_, lock_stamp_);
   for (RowParts part(rows()); part.next();) add_installs(part);
   piggyback();
+  if (locking() != nullptr) locking()->after_install();
   Status status = co_await batches_.run(counters_, layout::Stage::log);
   if (!status.ok()) co_return status;
+  if (locking() != nullptr) locking()->after_unlock();
   co_return co_await publish();
 }
 

@@ -86,7 +86,8 @@ reactor::Task<Status> EngineTransaction::commit() {
   if (control().locking() != nullptr) lock_written_reads();
   if (status.ok() && rows().has_unfetched()) status = co_await fetch();
   if (status.ok() && writes_hash_entries(accesses())) status = co_await write_hash_entries(this);
-  if (status.ok() && has_writes()) {
+  const bool wrote = has_writes();
+  if (status.ok() && wrote) {
     // Of one session nothing is lost that is older than what is on disk.
     if (!may_answer_early() && !session().deferred.settled()) status = co_await settle_deferred();
     if (status.ok()) status = check_going_on();
@@ -104,6 +105,7 @@ reactor::Task<Status> EngineTransaction::commit() {
   } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
     status = co_await validation->confirm_reads(true);
   }
+  if (status.ok() && !wrote && !primaries_held()) status = co_await confirm_primaries_of_reads();
   abort_with(status);  // of what remains: no lock is held any more
   for (RowParts part(accesses().size()); part.next() && part.more();) {
     rows().drop_last(part.end() - part.begin());

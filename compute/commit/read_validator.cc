@@ -7,7 +7,8 @@ namespace namdb::protocol {
 void ReadValidator::add_accesses(bool commits) {
   owner_.confirm_shares();
   for (const Access& access : transaction_.accesses()) {
-    if (!access.fetched() || access.locked || access.shared || (commits && access.write != WriteKind::none))
+    if (!access.fetched() || access.locked || access.shared || access.lookup.passed_over() ||
+        (commits && access.write != WriteKind::none))
       continue;
     read_set_.add(access.lookup);
   }

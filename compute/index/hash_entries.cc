@@ -85,8 +85,8 @@ reactor::Task<Status> read_unique_entry(StagedTransaction* transaction, IndexRef
   if (!status.ok()) co_return status;
   const bool newer = transaction->control().timestamps() != nullptr && has_newer_row(lookup);
   if (newer && was_deleted_before(lookup)) co_return write_conflict(entries);
-  if (Validation* const validation = transaction->control().validation(); validation != nullptr)
-    validation->saw_record(lookup);
+  Validation* const validation = transaction->control().validation();
+  if (validation != nullptr && !lookup.passed_over()) validation->saw_record(lookup);
   if (lookup.state() == Lookup::State::present || newer)
     keys->push_back(layout::index_key_of(layout::RowView(entries.schema, lookup.payload())));
   co_return Status();

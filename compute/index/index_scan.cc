@@ -252,7 +252,8 @@ reactor::Task<Status> IndexScan::read_records(std::vector<std::string> entries,
   for (std::size_t i = 0; i < entries.size(); ++i) {
     merge_own_rows(entries[i], Output(rows));
     const Candidate& candidate = candidates[i];
-    if (!candidate.own && validation != nullptr) validation->saw_record(candidate.lookup);
+    const bool seen = !candidate.own && !candidate.lookup.passed_over();
+    if (seen && validation != nullptr) validation->saw_record(candidate.lookup);
     if (candidate.own || candidate.lookup.state() != Lookup::State::present) continue;
     const layout::RowView row(table_->schema, candidate.lookup.payload());
     if (layout::index_key(index_->shape, row).bytes != entries[i]) continue;

@@ -21,6 +21,7 @@ Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedur
       statistics_(process.statistics()),
       ids_(engine, wall_clock_us),
       sequences_(engine),
+      locks_(engine),
       environment_{engine,
                    procedures,
                    statistics_,
@@ -31,7 +32,8 @@ Server::Server(txn::Engine& engine, const procedure::ProcedureRegistry& procedur
                    planning,
                    &ids_,
                    &sequences_,
-                   &routines_},
+                   &routines_,
+                   &locks_},
       process_(process),
       post_(std::move(post)),
       refusals_(executor_, [&process](const std::string& line) { process.log(line); }),
@@ -150,6 +152,7 @@ Task<void> Server::stop() {
   co_await gate_.close();
   co_await refusals_.close();
   co_await ids_.close();
+  co_await locks_.close();
 }
 
 }  // namespace namdb::pgwire

@@ -11,6 +11,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/stream.h"
 #include "compute/api/engine.h"
+#include "compute/locks/named_locks.h"
 #include "compute/outcome/transaction_ids.h"
 #include "compute/pgwire/connection.h"
 #include "compute/pgwire/process_state.h"
@@ -64,6 +65,7 @@ class Server {
   sql::RoutineCache routines_;
   txn::TransactionIds ids_;
   txn::Sequences sequences_;
+  txn::NamedLocks locks_;
   sql::Environment environment_;
   ProcessState& process_;
   Post post_;

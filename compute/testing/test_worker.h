@@ -20,6 +20,7 @@
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/index_cache.h"
 #include "compute/cluster/location_cache.h"
+#include "compute/cluster/primary_leases.h"
 #include "compute/cluster/stage_times.h"
 #include "compute/commit/hint_queue.h"
 #include "compute/commit/passive_installs.h"
@@ -34,6 +35,7 @@
 #include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/running_transactions.h"
+#include "compute/txn/sequencer.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/transaction_registry.h"
@@ -59,6 +61,7 @@ struct TestOptions {
   std::uint32_t ring_slots = 4;
   std::uint32_t padding_bytes = 0;  // of every row
   std::uint64_t max_transaction_ns = 20 * kMillisecond_ns;
+  bool leased = false;  // the memory servers have copies
 };
 
 class NotedLocks final : public txn::LockResolver {
@@ -97,6 +100,7 @@ class TestWorker {
         locations(1U << 16),
         backoff(txn::RetryOptions()),
         cluster(executor, fabric, {.memory_servers = addresses(), .stage_times = &times}),
+        leases(cluster),
         snapshots(cluster, txn::SnapshotSource::Mode::reads),
         slots(cluster),
         catalog(cluster),
@@ -110,8 +114,10 @@ class TestWorker {
         calls_ahead(executor),
         lock_releaser(cluster, registry),
         priorities(executor, cluster.timestamps()),
+        sequencer(cluster, slot_keeper, slots, kMillisecond_ns),
         state{.executor = executor,
               .cluster = cluster,
+              .leases = leases,
               .snapshots = snapshots,
               .slots = slots,
               .locations = locations,
@@ -136,10 +142,12 @@ class TestWorker {
               .running = running,
               .priorities = priorities,
               .header_guesses = header_guesses,
+              .sequencer = sequencer,
               .backoff = backoff,
               .damaged_reads = damaged_reads} {
     answer_calls();
     REQUIRE(run(cluster.connect()).ok());
+    leases.start();
     REQUIRE(run(catalog.refresh()).ok());
     table = catalog.find_id(kTable);
     REQUIRE(table != nullptr);
@@ -149,6 +157,8 @@ class TestWorker {
   ~TestWorker() {
     run(passive_installs.close());
     run(lock_releaser.close());
+    run(sequencer.close());
+    run(leases.close());
     run(calls_ahead.close());
     run(fetcher.close());
     run(hints.close());
@@ -216,6 +226,7 @@ class TestWorker {
   fabric::OperationCounters counters;
   txn::StageTimes times;
   txn::Cluster cluster;
+  txn::PrimaryLeases leases;
   txn::SnapshotSource snapshots;
   txn::SlotDirectory slots;
   txn::CatalogCache catalog;
@@ -232,6 +243,7 @@ class TestWorker {
   txn::RunningTransactions running;
   txn::PriorityClock priorities;
   txn::HeaderGuesses header_guesses;
+  txn::Sequencer sequencer;
   txn::WorkerState state;
   storage::TableRef table;
 
@@ -254,6 +266,7 @@ class TestWorker {
     message.set_stages(options.stages);
     message.set_timestamp_vector("whole");
     message.set_memory_only(true);
+    message.set_leased(options.leased);
     return message;
   }
 

@@ -42,6 +42,7 @@ struct Access {
   bool shared = false;        // it has one: no other transaction writes the version that was read
   bool shown = false;         // it was read without a lock: that version must not change any more
   bool duplicate = false;     // insert() of a row that the transaction itself sees
+  bool passed_over = false;   // by the last fetch(): another transaction had locked it
   fabric::LocalBuffer image;
   std::uint32_t saved = 0;  // the period of the last savepoint (ReadWriteSet) in which its write was kept
 
@@ -49,7 +50,7 @@ struct Access {
   bool stored() const { return lookup.state() == Lookup::State::present; }
   bool found() const {
     if (write == WriteKind::insert || write == WriteKind::update) return true;
-    return write == WriteKind::none && stored();
+    return write == WriteKind::none && stored() && !passed_over;
   }
   std::span<std::byte> image_body() const { return {image.data() + 8, table->record.body_bytes()}; }
   std::span<std::byte> image_row() const { return layout::body_payload(image_body()); }

@@ -311,6 +311,7 @@ reactor::Task<Status> BucketScan::look_up(std::vector<PlaceReader::Left> places,
   if (!status.ok()) co_return status;
   Validation* const validation = transaction_.control().validation();
   for (const Lookup& lookup : lookups) {
+    if (lookup.passed_over()) continue;
     if (validation != nullptr) validation->saw_record(lookup);
     const bool newer = newer_too_ && has_newer_row(lookup);
     if (newer && was_deleted_before(lookup)) co_return write_conflict(*table_);

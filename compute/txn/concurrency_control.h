@@ -50,6 +50,8 @@ class ConcurrencyControl {
   // Whether a commit is over only when it is published, since that is what makes it visible. If not, it is
   // over when it is installed.
   virtual bool waits_for_publish() const = 0;
+  // Whether install is posted with the log where it may be (Commit::may_install_with_log), and waited for.
+  virtual bool installs_with_log() const { return waits_for_publish(); }
 
   // --- end ---
   // The transaction is over: `outcome` is its commit's, or the error that it met. True: locks are still held

@@ -25,7 +25,7 @@ reactor::Task<Result<bool>> CatalogVisibility::confirm_snapshot() {
   co_return true;
 }
 
-ReadDecision LatestCommitted::check_visibility(const RecordRead& read) {
+ReadDecision LatestVisibility::check_visibility(const RecordRead& read) {
   if (ignores_locks()) return ReadDecision::visible;
   if (read.header.locked())
     return read.header == owner_.own_lock() ? ReadDecision::visible : owner_.meet_lock(read.header);

@@ -40,15 +40,23 @@ class CatalogVisibility : public Visibility {
 };
 
 // The newest committed version of every record.
-class LatestCommitted final : public CatalogVisibility {
+class LatestVisibility : public CatalogVisibility {
  public:
-  LatestCommitted(txn::WorkerState& worker, LockOwner& owner) : CatalogVisibility(worker), owner_(owner) {}
+  LatestVisibility(txn::WorkerState& worker, LockOwner& owner) : CatalogVisibility(worker), owner_(owner) {}
 
   ReadDecision check_visibility(const RecordRead& read) override;
   bool holds(layout::GlobalAddress record) const override { return owner_.has_locked(record); }
 
+ protected:
+  ~LatestVisibility() = default;
+
  private:
   LockOwner& owner_;
+};
+
+class LatestCommitted final : public LatestVisibility {
+ public:
+  using LatestVisibility::LatestVisibility;
 };
 
 }  // namespace namdb::protocol

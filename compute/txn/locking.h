@@ -45,7 +45,7 @@ class Locking {
   // install. after_unlock() once they completed.
   virtual void add_unlocks(txn::BatchSet& batches) = 0;
   virtual void after_unlock() = 0;
-  // The commit is installed: before after_unlock().
+  // The commit is installed, or its install is posted: before after_unlock().
   virtual void after_install() = 0;
 
  protected:

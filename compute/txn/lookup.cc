@@ -195,6 +195,7 @@ void Lookup::decide(txn::WorkerState& worker, Visibility& visibility, ReadDecisi
   } else if (decision == ReadDecision::conflict) {
     error_ = write_conflict(*table_);
     state_ = State::failed;
+    locked_by_other_ = is_current;
   } else if (visible) {
     state_ = candidate_.deleted ? State::absent : State::present;
   } else if (is_birth(candidate_)) {
@@ -205,6 +206,13 @@ void Lookup::decide(txn::WorkerState& worker, Visibility& visibility, ReadDecisi
     state_ = State::older;
     step_back();
   }
+}
+
+void Lookup::pass_over() {
+  state_ = State::absent;
+  passed_over_ = true;
+  waiting_ = locked_by_other_ = false;
+  error_ = Status();
 }
 
 // The key's place, and those of its neighbours. Each of these takes a miss of the processor's caches: an

@@ -113,9 +113,12 @@ class Lookup {
   std::uint32_t advance(txn::WorkerState& worker, Visibility& visibility);
   // The last advance() saw something in the middle of being written; another turn may help.
   bool waiting() const { return waiting_; }
-  // While waiting(): another transaction holds the record, which was the key's when it was READ. False where
-  // the record could not be read whole, and may be other memory by now.
+  // While waiting(), or failed: another transaction holds the record, which was the key's when it was READ.
+  // False where the record could not be read whole, and may be other memory by now.
   bool locked_by_other() const { return locked_by_other_; }
+  // Where locked_by_other(), or failed because of that: the record counts as absent.
+  void pass_over();
+  bool passed_over() const { return passed_over_; }
   // While waiting(): the lock word that was seen and where, for the lock resolver. 0 if none.
   layout::HeaderWord lock_seen() const { return lock_seen_; }
   layout::GlobalAddress lock_address() const { return lock_address_; }
@@ -196,6 +199,7 @@ class Lookup {
   State state_ = State::idle;
   bool waiting_ = false;
   bool locked_by_other_ = false;
+  bool passed_over_ = false;
   bool from_cache_ = false;
   bool wants_lock_ = false;
   bool expects_absent_ = false;

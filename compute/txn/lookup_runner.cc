@@ -206,6 +206,10 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
       const std::uint32_t slot = lookup->advance(worker, visibility);
       if (slot != 0) status = co_await run.decide_slots(lookup, slot);
       if (!status.ok()) co_return status;
+      if (lookup->locked_by_other() && transaction->passes_over_locked()) {
+        run.note_lock(*lookup);
+        lookup->pass_over();
+      }
       if (lookup->state() == Lookup::State::failed) co_return co_await run.failed(lookup);
       if (!lookup->waiting()) continue;
       run.note_lock(*lookup);

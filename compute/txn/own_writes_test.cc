@@ -187,7 +187,7 @@ TEST_CASE("what a transaction sees of its own writes", "[own_writes]") {
         {kFetch, "5"}},
        WriteKind::none},
   };
-  for (const char* const protocol : {"si", "occ", "sundial", "mvcc", "nowait", "waitdie", "drtm"}) {
+  for (const char* const protocol : {"si", "occ", "sundial", "mvcc", "nowait", "waitdie", "drtm", "calvin"}) {
     for (const OwnRow& row : rows) {
       INFO(row.name << ", " << protocol);
       ProtocolScene scene({.protocol = protocol});

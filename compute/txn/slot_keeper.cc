@@ -43,6 +43,14 @@ reactor::Task<Status> SlotKeeper::lease() {
   co_return status;
 }
 
+reactor::Task<Result<std::shared_ptr<const ExecutionSlot>>> SlotKeeper::lease_apart() {
+  auto fresh = std::make_shared<ExecutionSlot>(cluster_, options_);
+  Status status = co_await fresh->lease();
+  if (!status.ok()) co_return status;
+  apart_.push_back(fresh);
+  co_return std::shared_ptr<const ExecutionSlot>(std::move(fresh));
+}
+
 std::shared_ptr<ExecutionSlot> SlotKeeper::least_busy() const {
   const auto found = std::ranges::min_element(slots_, {}, [](const auto& slot) { return slot->open(); });
   return found == slots_.end() ? nullptr : *found;
@@ -75,6 +83,7 @@ void SlotKeeper::fail() {
   for (const std::shared_ptr<ExecutionSlot>& slot : slots_) slot->fail();
   for (const std::shared_ptr<ExecutionSlot>& slot : retiring_) slot->fail();
   for (const std::shared_ptr<ExecutionSlot>& slot : lost_) slot->fail();
+  for (const std::shared_ptr<ExecutionSlot>& slot : apart_) slot->fail();
   changed_.notify_all();
 }
 
@@ -96,7 +105,9 @@ reactor::Task<void> SlotKeeper::close() {
   co_await gate_.close();
   retiring_ = std::exchange(slots_, {});
   retiring_.insert(retiring_.end(), lost_.begin(), lost_.end());
+  retiring_.insert(retiring_.end(), apart_.begin(), apart_.end());
   lost_.clear();
+  apart_.clear();
   while (!retiring_.empty()) co_await retire(retiring_.front());
 }
 

@@ -25,10 +25,14 @@ class SlotKeeper {
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
   // The same; null where it would suspend.
   std::shared_ptr<ExecutionSlot> acquire_now();
+  // A fresh lease, apart from those that commits use: nothing commits in it. Until the connection ends.
+  reactor::Task<Result<std::shared_ptr<const ExecutionSlot>>> lease_apart();
   // The counter's commit is complete everywhere; it is published soon, in the background.
   void finish_later(const std::shared_ptr<ExecutionSlot>& slot, std::uint32_t counter);
   // Tells the hosts of all journals what is finished, where they do not know.
   void tell_finished();
+  // All slots end soon.
+  bool closing() const { return gate_.closing(); }
   // The connection is over: wakes all that wait on a slot, or for one.
   void fail();
   // Gives all slots back in order; before destruction, after the last transaction ended.
@@ -51,6 +55,7 @@ class SlotKeeper {
   std::vector<std::shared_ptr<ExecutionSlot>> retiring_;
   // Those that have lost a counter. They die with the connection.
   std::vector<std::shared_ptr<ExecutionSlot>> lost_;
+  std::vector<std::shared_ptr<ExecutionSlot>> apart_;
   reactor::Event changed_;  // of what there is, leased or retiring
   reactor::Gate gate_;
 };

@@ -9,6 +9,7 @@
 #include "compute/txn/lookup_runner.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/validation.h"
+#include "compute/txn/visibility.h"
 
 namespace namdb::protocol {
 
@@ -39,9 +40,31 @@ void StagedTransaction::abort_with(const Status& outcome) {
   end(outcome);
 }
 
+bool StagedTransaction::locks_at_once() const {
+  // One in order waits for its turn first.
+  return control().locking() != nullptr && !worker().cluster.protocol().ordered;
+}
+
+void StagedTransaction::read_past_locks() {
+  reads_past_locks_ = true;
+  visibility().ignore_locks(true);
+}
+
+void StagedTransaction::look_again(Access& access, RowId row) {
+  access.passed_over = false;
+  // One that was read before is locked from that version, or there is a conflict.
+  if (!access.shown) access.lookup = Lookup();
+  rows().fetch_next(row);
+}
+
 RowId StagedTransaction::get(const TableRef& table, std::span<const std::byte> key) {
   RowId row = 0;
   Access& wanted = rows().access(table, key, worker().locations, row);
+  if (wanted.passed_over) {
+    wanted.only_read = wanted.shares = false;
+    look_again(wanted, row);
+    return row;
+  }
   if (!wanted.only_read) return row;
   wanted.only_read = wanted.shares = false;
   // The next fetch() locks the version that was read.
@@ -56,8 +79,11 @@ RowId StagedTransaction::read(const TableRef& table, std::span<const std::byte> 
   RowId row = 0;
   const std::size_t known = accesses().size();
   Access& wanted = rows().access(table, key, worker().locations, row);
-  if (accesses().size() == known) return row;
-  const bool locks_rows = control().locking() != nullptr;
+  if (accesses().size() == known) {
+    if (wanted.passed_over) look_again(wanted, row);
+    return row;
+  }
+  const bool locks_rows = control().locking() != nullptr && !reads_past_locks_;
   const txn::ReadLocks read_locks = worker().read_locks;
   // Where read locks are exclusive, a row that is only read is locked like one that may be written.
   wanted.only_read = !locks_rows || read_locks != txn::ReadLocks::exclusive;
@@ -109,9 +135,11 @@ layout::RowWriter StagedTransaction::update(RowId row) {
 
 // A lock that is held is enough. A validation is not: one READ alone needs none, and in an order of
 // timestamps validated reads may lie before changes of others that have committed already. So the row is
-// written as it is.
+// written as it is. So is one that is not locked although its protocol locks rows: where transactions are put
+// in order those that are not declared.
 void StagedTransaction::hold(RowId row) {
-  if (control().locking() == nullptr) update(row);
+  const bool locks = control().locking() != nullptr;
+  if (!locks || (worker().cluster.protocol().ordered && !rows()[row].locked)) update(row);
 }
 
 void StagedTransaction::erase(RowId row) {
@@ -196,6 +224,9 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     status = co_await run_one_by_one(this, &lookups, &tables);
   }
   if (!status.ok()) co_return status;
+  if (passes_over_locked()) {
+    for (const RowId row : asked) rows()[row].passed_over = rows()[row].lookup.passed_over();
+  }
   if (!to_lock.empty()) {
     status = co_await locking->after_fetch(to_lock);
     if (!status.ok()) co_return status;
@@ -252,6 +283,12 @@ reactor::Task<Status> StagedTransaction::confirm_reads() {
   if (ended()) co_return check_open();
   const Busy busy(*this);
   co_return co_await confirmed(Status());
+}
+
+reactor::Task<Status> StagedTransaction::confirm_primaries() {
+  if (primaries_held()) co_return Status();
+  const Busy busy(*this);
+  co_return co_await confirm_primaries_of_reads();
 }
 
 void StagedTransaction::lock_written_reads() {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "compute/api/engine.h"
+#include "compute/api/row_locks.h"
 #include "compute/api/transaction.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/txn/running_transactions.h"
@@ -16,6 +17,7 @@ namespace namdb::protocol {
 class StagedTransaction : public txn::Transaction,
                           public TransactionState,
                           public txn::TransactionFacts,
+                          public txn::RowLocks,
                           private txn::RunningTransaction {
  public:
   StagedTransaction(txn::WorkerState& worker, SessionState& session, MakeControl make_control);
@@ -36,12 +38,18 @@ class StagedTransaction : public txn::Transaction,
   Savepoint savepoint() override { return rows().savepoint(); }
   Status rollback_to(Savepoint savepoint) override;
   reactor::Task<Status> confirm_reads() override;
+  reactor::Task<Status> confirm_primaries() override;
   void abort() override { abort_with(Status()); }
   bool has_writes() const override { return rows().has_writes(); }
   const fabric::OperationCounters& counters() const override { return counters_so_far(); }
   const txn::Violation* violation() const override { return noted_violation(); }
   txn::MetLock met_lock() const override { return last_met_lock(); }
   Status expired() const override { return expired_ ? failure() : Status(); }
+  bool locks_at_once() const override;
+  void read_past_locks() override;
+  void pass_over_locked(bool on) override { set_passes_over_locked(on); }
+  bool passed_over(txn::RowId row) const override { return rows()[row].passed_over; }
+  bool has_written(txn::RowId row) const override { return rows()[row].write != WriteKind::none; }
 
  protected:
   // `outcome`: of the commit, if there was one.
@@ -54,6 +62,8 @@ class StagedTransaction : public txn::Transaction,
   std::uint64_t running_since_ns() const override { return TransactionState::running_since_ns(); }
   void expire() override;
   reactor::Task<Status> do_fetch();
+  // The row is asked for again.
+  void look_again(Access& access, txn::RowId row);
   void note_primary_violation(txn::RowId id);
   // A new row, one of many.
   void count_new(const Access& access);
@@ -67,6 +77,7 @@ class StagedTransaction : public txn::Transaction,
   };
   reactor::PooledInlinedVector<NewRows, 1> new_rows_;
   bool expired_ = false;
+  bool reads_past_locks_ = false;
 };
 
 }  // namespace namdb::protocol

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compute/cluster/primary_leases.h"
 #include "compute/txn/transaction_registry.h"
 #include "compute/txn/validation.h"
 #include "compute/txn/visibility.h"
@@ -58,6 +59,14 @@ void TransactionState::note_violation(const storage::TableRef& table, const stor
   txn::Violation violation{table, index.name, {}, {row.bytes().begin(), row.bytes().end()}};
   for (const layout::IndexColumn& column : index.shape.columns()) violation.columns.push_back(column.column);
   note(std::move(violation));
+}
+
+bool TransactionState::primaries_held() const {
+  return worker_.leases.held(began_ns_);
+}
+
+reactor::Task<Status> TransactionState::confirm_primaries_of_reads() {
+  return worker_.leases.confirm(began_ns_, &user_);
 }
 
 reactor::Task<Status> TransactionState::confirmed(Status error) {

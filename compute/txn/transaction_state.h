@@ -29,15 +29,18 @@ class TransactionState {
   TransactionState(const TransactionState&) = delete;
   TransactionState& operator=(const TransactionState&) = delete;
 
-  txn::WorkerState& worker() { return worker_; }
+  txn::WorkerState& worker() const { return worker_; }
   SessionState& session() { return session_; }
   ConcurrencyControl& control() { return *control_; }
+  const ConcurrencyControl& control() const { return *control_; }
   Visibility& visibility() { return control_->visibility(); }
   fabric::OperationCounters& mutable_counters() { return counters_; }
   CheckedTables& tables() { return tables_; }
   ReadWriteSet& rows() { return rows_; }
   const ReadWriteSet& rows() const { return rows_; }
   reactor::StableVector<Access>& accesses() { return rows_.accesses(); }
+  // Rows that others have locked count as absent, and as not read.
+  bool passes_over_locked() const { return passes_over_locked_; }
   // The batches of lookups, used by one run of them at a time.
   txn::BatchSet& lookup_batches() { return lookup_batches_; }
 
@@ -77,6 +80,9 @@ class TransactionState {
   // The session's commits that were answered early are visible. Error connection_failure: some are not there
   // (deferred_commits.h); or the user's interrupt.
   reactor::Task<Status> settle_deferred() { return session_.deferred.settle(worker_.outcomes, user_); }
+  // Transaction::confirm_primaries(); true: nothing is to be waited for.
+  bool primaries_held() const;
+  reactor::Task<Status> confirm_primaries_of_reads();
   // An error that follows from what was read: only if all reads were true at once; else why not.
   reactor::Task<Status> confirmed(Status error);
 
@@ -89,6 +95,7 @@ class TransactionState {
   const Status& failure() const { return failure_; }
   void fail(const Status& failure) { failure_ = failure; }
   bool busy() const { return busy_ != 0; }
+  void set_passes_over_locked(bool on) { passes_over_locked_ = on; }
   // Of what remains: no lock is held any more, or locks are released in the background. Not twice. `outcome`:
   // of the commit, if there was one.
   void end(const Status& outcome);
@@ -108,6 +115,7 @@ class TransactionState {
   std::uint64_t generation_ = 0;
   bool generation_given_ = false;
   bool ended_ = false;
+  bool passes_over_locked_ = false;
   std::uint32_t busy_ = 0;
   std::uint64_t began_ns_ = 0;
   Status failure_;

@@ -22,8 +22,10 @@ class LockReleaser;
 class RunningTransactions;
 class LockResolver;
 class PassiveInstalls;
+class PrimaryLeases;
 class PriorityClock;
 class RecordSpace;
+class Sequencer;
 class SlotKeeper;
 class SnapshotFetcher;
 class TransactionRegistry;
@@ -71,6 +73,7 @@ inline ReadLocks read_locks_of(std::string_view name) {
 struct WorkerState {
   reactor::Executor& executor;
   Cluster& cluster;
+  PrimaryLeases& leases;
   SnapshotSource& snapshots;
   SlotDirectory& slots;
   storage::LocationCache& locations;
@@ -95,6 +98,7 @@ struct WorkerState {
   RunningTransactions& running;
   PriorityClock& priorities;
   HeaderGuesses& header_guesses;
+  Sequencer& sequencer;
   const Backoff& backoff;
   std::uint64_t& damaged_reads;  // transactions that ended because of damaged bytes in a region
 };

@@ -79,6 +79,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
     : parts(worker_parts),
       calls_ahead(parts.executor),
       cluster(parts.executor, parts.fabric, std::move(cluster_options)),
+      leases(cluster),
       snapshots(cluster, parts.options.snapshot_mode),
       slots(cluster),
       catalog(cluster),
@@ -94,8 +95,10 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
       passive_installs(cluster, registry, slot_keeper, hints, verdicts, parts.locations),
       lock_releaser(cluster, registry),
       priorities(parts.executor, cluster.timestamps()),
+      sequencer(cluster, slot_keeper, slots, parts.options.epoch_ns),
       state{parts.executor,
             cluster,
+            leases,
             snapshots,
             slots,
             parts.locations,
@@ -120,6 +123,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             running,
             priorities,
             header_guesses,
+            sequencer,
             parts.backoff,
             parts.damaged_reads},
       tables(state),
@@ -131,6 +135,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
 reactor::Task<Status> Connection::connect() {
   Status status = co_await cluster.connect();
   if (!status.ok()) co_return status;
+  leases.start();
   make_control = protocol::find_control(cluster.protocol().name);
   NAMDB_CHECK(make_control != nullptr);
   if (parts.options.read_locks == txn::ReadLocks::shared && !cluster.shared_read_locks()) {
@@ -149,6 +154,8 @@ reactor::Task<void> Connection::disconnect(bool cleanly) {
   if (!cleanly) slot_keeper.fail();
   co_await passive_installs.close();
   co_await lock_releaser.close();
+  co_await sequencer.close();
+  co_await leases.close();
   co_await calls_ahead.close();
   co_await fetcher.close();
   co_await hints.close();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "compute/cluster/catalog_cache.h"
+#include "compute/cluster/primary_leases.h"
 #include "compute/commit/engine_transaction.h"
 #include "compute/commit/hint_queue.h"
 #include "compute/commit/passive_installs.h"
@@ -26,6 +27,7 @@
 #include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/running_transactions.h"
+#include "compute/txn/sequencer.h"
 #include "compute/txn/session_state.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
@@ -70,6 +72,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   WorkerParts parts;
   txn::CallsAhead calls_ahead;  // ends behind the cluster
   txn::Cluster cluster;
+  txn::PrimaryLeases leases;
   txn::SnapshotSource snapshots;
   txn::SlotDirectory slots;
   txn::CatalogCache catalog;
@@ -87,6 +90,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   txn::RunningTransactions running;
   txn::PriorityClock priorities;
   txn::HeaderGuesses header_guesses;
+  txn::Sequencer sequencer;
   txn::WorkerState state;
   schema::Tables tables;
   schema::Indexes indexes;

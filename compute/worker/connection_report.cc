@@ -19,12 +19,15 @@ std::vector<fabric::ConnectionFacts> ConnectionReport::own(const Now& now) const
     connection.worker = options_.worker;
     connection.memory_server = static_cast<std::uint32_t>(server);
     fabric::Facts& facts = connection.facts;
-    fabric::describe_link(fabric_, options_.memory_servers[server], facts);
+    const auto id = static_cast<layout::ServerId>(server);
+    const std::string& address =
+        now.cluster == nullptr ? options_.memory_servers[server] : now.cluster->address(id);
+    fabric::describe_link(fabric_, address, facts);
     facts.count("connections", now.connections);
     if (now.cluster == nullptr) {
       facts.say("error", std::string(now.reason));
     } else {
-      now.cluster->channel(static_cast<layout::ServerId>(server)).describe(facts);
+      now.cluster->channel(id).describe(facts);
     }
   }
   return all;

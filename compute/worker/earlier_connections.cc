@@ -30,8 +30,19 @@ reactor::Task<void> end_connection(std::shared_ptr<Connection> connection, bool 
 }
 
 void EarlierConnections::add(Attachment earlier, std::uint64_t longest_ns) {
-  all_.push_back(std::make_shared<Earlier>(
-      Earlier{std::move(earlier), executor_.now_ns() + longest_ns, longest_ns <= kMoment_ns}));
+  all_.push_back(std::make_shared<Earlier>(Earlier{
+      std::move(earlier), executor_.now_ns(), executor_.now_ns() + longest_ns, longest_ns <= kMoment_ns}));
+}
+
+void EarlierConnections::hasten() {
+  for (const std::shared_ptr<Earlier>& earlier : all_) {
+    if (earlier->attachment.connection->cluster.has_lost()) await_end(*earlier);
+  }
+}
+
+void EarlierConnections::await_end(Earlier& earlier) const {
+  earlier.awaited = true;
+  earlier.end_by_ns = std::min(earlier.end_by_ns, earlier.since_ns + kMoment_ns);
 }
 
 reactor::Task<void> EarlierConnections::maintain() {
@@ -48,10 +59,7 @@ reactor::Task<void> EarlierConnections::maintain_one(std::shared_ptr<Earlier> ea
   bool fails = is_over();
   if (!fails && connection->running.any()) {
     const Status status = co_await earlier->attachment.heartbeat->beat();
-    if (!status.ok() && status.code() == ErrorCode::cannot_connect_now && !earlier->awaited) {
-      earlier->awaited = true;
-      earlier->end_by_ns = std::min(earlier->end_by_ns, executor_.now_ns() + kMoment_ns);
-    }
+    if (!status.ok() && status.code() == ErrorCode::cannot_connect_now) await_end(*earlier);
     fails = is_over();
   }
   if (!fails && connection->running.any()) co_return;

@@ -37,14 +37,17 @@ reactor::Task<void> end_connection(std::shared_ptr<Connection> connection, bool 
 
 class EarlierConnections {
  public:
-  // For transactions whose end is waited for.
-  static constexpr std::uint64_t kMoment_ns = kSecond_ns;
+  // For transactions whose end is waited for, since a later connection has taken the place of theirs. Those
+  // that cannot end by themselves, since they need a server that is lost, keep it from opening so long.
+  static constexpr std::uint64_t kMoment_ns = 200 * kMillisecond_ns;
 
   explicit EarlierConnections(reactor::Executor& executor) : executor_(executor) {}
 
   // Its transactions may take so long to end.
   void add(Attachment earlier, std::uint64_t longest_ns);
   bool empty() const { return all_.empty(); }
+  // A server that some of them have lost is elsewhere, and will open soon: those are over in a moment.
+  void hasten();
   // Their heartbeats; and the ends of those that end now. Not by two tasks at once.
   reactor::Task<void> maintain();
   // Until the next time.
@@ -57,9 +60,11 @@ class EarlierConnections {
  private:
   struct Earlier {
     Attachment attachment;
+    std::uint64_t since_ns = 0;
     std::uint64_t end_by_ns = 0;
     bool awaited = false;
   };
+  void await_end(Earlier& earlier) const;
   reactor::Task<void> maintain_one(std::shared_ptr<Earlier> earlier);
 
   reactor::Executor& executor_;

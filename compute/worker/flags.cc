@@ -148,6 +148,11 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
          "and snapshots are larger")
       ->check(CLI::Range(1, 31))
       ->capture_default_str();
+  app.add_option("--epoch-ms", flags.epoch_ms,
+                 "Under calvin. For so many milliseconds a worker collects transactions, which then get\n"
+                 "their places in the order of all together")
+      ->check(CLI::Range(1, 50))
+      ->capture_default_str();
   app.add_flag("--whole-writes", flags.whole_writes,
                "Write rows and buckets that a commit changes whole, to their places, the journal and the\n"
                "version ring, as the NAM-DB paper does; otherwise only what changed is written");

@@ -35,6 +35,7 @@ struct Flags {
   std::uint32_t max_attempts = 64;
   std::string snapshots = "own";  // or shared, prefetched
   std::size_t slots_per_worker = 1;
+  std::uint32_t epoch_ms = 1;
   bool whole_writes = false;
   std::string index_reads = "auto";  // or leaves, calls
   std::string scan_reads = "auto";   // or buckets, calls

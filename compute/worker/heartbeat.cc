@@ -1,5 +1,6 @@
 #include "compute/worker/heartbeat.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,8 +23,16 @@ constexpr std::uint64_t kUrgency = 8;
 
 }  // namespace
 
-Heartbeat::Heartbeat(std::shared_ptr<Connection> connection, reactor::Gate& gate)
-    : connection_(std::move(connection)), gate_(gate) {}
+Heartbeat::Heartbeat(std::shared_ptr<Connection> connection, reactor::Gate& gate, reactor::Gate& answers)
+    : connection_(std::move(connection)),
+      gate_(gate),
+      answers_(answers),
+      answered_(connection_->parts.executor) {}
+
+bool Heartbeat::awaits_answer() const {
+  return copy_.under_way || discard_.under_way ||
+         std::ranges::any_of(beats_, [](const auto& beat) { return beat.second.under_way; });
+}
 
 std::uint64_t Heartbeat::pause_ns(std::uint64_t interval_ns) const {
   return versions_wait_ ? interval_ns / kUrgency : interval_ns;
@@ -32,15 +41,47 @@ std::uint64_t Heartbeat::pause_ns(std::uint64_t interval_ns) const {
 reactor::Task<Status> Heartbeat::beat() {
   versions_wait_ = false;
   const std::size_t servers = connection_->cluster.server_count();
-  if (servers > 1) co_await copy_vector();
+  vector_copy_.clear();
+  const std::uint64_t now_ns = connection_->parts.executor.now_ns();
+  if (servers > 1 && (vector_copied_ns_ == 0 || now_ns - vector_copied_ns_ >= kVectorCopyInterval_ns)) {
+    const Work copy = [this] { return copy_vector(); };
+    static_cast<void>(co_await in_time(&copy_, copy));
+  }
   // An idle slot would hold up the log that its last entries are in.
   if (connection_->cluster.flushed()) connection_->slot_keeper.tell_finished();
-  for (std::size_t server = 0; server < servers; ++server) {
-    if (connection_->cluster.lacks(static_cast<layout::ServerId>(server))) continue;
-    Status status = co_await beat_one(static_cast<layout::ServerId>(server));
+  for (std::size_t i = 0; i < servers; ++i) {
+    const auto server = static_cast<layout::ServerId>(i);
+    if (connection_->cluster.lacks(server)) continue;
+    const Work work = [this, server] { return beat_one(server); };
+    Status status = co_await in_time(&beats_[server], work);
     if (!status.ok()) co_return status;
   }
   co_return Status();
+}
+
+reactor::Task<Status> Heartbeat::discard_orphans() {
+  const Work discard = [this] { return connection_->orphans.discard(); };
+  return in_time(&discard_, discard);
+}
+
+reactor::Task<Status> Heartbeat::in_time(Errand* errand, Work work) {
+  if (errand->under_way) co_return Status();
+  if (connection_->cluster.server_count() == 1) co_return co_await work();
+  Status late = std::exchange(errand->outcome, Status());
+  if (!late.ok()) co_return late;
+  errand->under_way = true;
+  reactor::Executor& executor = connection_->parts.executor;
+  executor.spawn(answers_, carry_out(shared_from_this(), errand, std::move(work)));
+  const std::uint64_t deadline_ns = executor.now_ns() + kPatience_ns;
+  while (errand->under_way && executor.now_ns() < deadline_ns) co_await answered_.wait_until(deadline_ns);
+  if (errand->under_way) co_return Status();
+  co_return std::exchange(errand->outcome, Status());
+}
+
+reactor::Task<void> Heartbeat::carry_out(std::shared_ptr<Heartbeat> self, Errand* errand, Work work) {
+  errand->outcome = co_await work();
+  errand->under_way = false;
+  self->answered_.notify_all();
 }
 
 control::HeartbeatRequest Heartbeat::request_to(layout::ServerId server) {
@@ -116,20 +157,19 @@ reactor::Task<void> Heartbeat::resolve_doubts(std::shared_ptr<Heartbeat> self, l
   self->resolving_.erase(server);
 }
 
-reactor::Task<void> Heartbeat::copy_vector() {
-  vector_copy_.clear();
+reactor::Task<Status> Heartbeat::copy_vector() {
   const std::uint64_t now_ns = connection_->parts.executor.now_ns();
-  if (vector_copied_ns_ != 0 && now_ns - vector_copied_ns_ < kVectorCopyInterval_ns) co_return;
   if (connection_->cluster.vector_parts().count() > 1) {
     co_await copy_parts();
     if (!vector_copy_.empty()) vector_copied_ns_ = now_ns;
-    co_return;
+    co_return Status();
   }
   // Not READs: a torn copy could lack a slot that is alive.
   const auto copy = co_await connection_->cluster.call_bytes(0, calls::kSnapshotMethod, "");
-  if (!copy.ok()) co_return;  // the next heartbeat tries again
+  if (!copy.ok()) co_return Status();  // the next heartbeat tries again
   vector_copied_ns_ = now_ns;
   if (copy->size() > layout::kVectorWords_offset) vector_copy_ = copy->substr(layout::kVectorWords_offset);
+  co_return Status();
 }
 
 reactor::Task<void> Heartbeat::copy_parts() {

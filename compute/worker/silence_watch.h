@@ -16,8 +16,8 @@ struct Connection;
 // Held by shared pointers: pings that are under way hold it, and the connection.
 class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
  public:
-  // `gate` has the pings that are under way, and outlives this. A memory server that does not answer for
-  // `timeout_ns` is given up.
+  // `gate` has the pings that are under way, which end with the connection; it outlives this. A memory server
+  // that does not answer for `timeout_ns` is given up.
   SilenceWatch(std::shared_ptr<Connection> connection, reactor::Gate& gate, std::uint64_t timeout_ns);
 
   // Between two calls of check().

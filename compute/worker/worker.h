@@ -11,6 +11,10 @@
 // already go on over the earlier one (earlier_connections.h), as long as they do not need what was lost. When
 // the server takes workers again the same happens once more, with a connection that has it.
 //
+// A region that is lost may be elsewhere: before each attempt the worker asks where regions are
+// (region_finder.h). The pause between two attempts is a sixteenth of the time that it has looked already,
+// within the options' bounds: so whatever the time until a memory server serves again, the pauses add little.
+//
 // Composition only: connection.h has the pieces, heartbeat.h and silence_watch.h what goes on in the
 // background, and compute/schema the changes of tables and indexes.
 #pragma once
@@ -23,7 +27,7 @@
 #include <vector>
 
 #include "common/fabric/fabric.h"
-#include "common/placement/configuration.h"
+#include "common/fabric/patient_client.h"
 #include "common/reactor/executor.h"
 #include "compute/api/engine.h"
 #include "compute/cluster/cluster.h"
@@ -32,6 +36,7 @@
 #include "compute/txn/backoff.h"
 #include "compute/worker/connection_report.h"
 #include "compute/worker/earlier_connections.h"
+#include "compute/worker/region_finder.h"
 #include "compute/worker/worker_options.h"
 
 namespace namdb::txn {
@@ -87,6 +92,7 @@ class Worker : public txn::Engine {
   const txn::RetryOptions& retry_options() const override { return options_.retry; }
   reactor::Task<Result<std::uint32_t>> commit_slot() override;
   reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) override;
+  reactor::Task<Result<std::shared_ptr<const txn::SlotLease>>> lease_slot() override;
   txn::Placement placement() const override;
   std::vector<fabric::ConnectionFacts> fabric_facts() override;
 
@@ -97,15 +103,19 @@ class Worker : public txn::Engine {
   // A new connection, to where memory servers' regions are now.
   reactor::Task<Result<std::shared_ptr<Connection>>> connect();
   reactor::Task<Result<std::shared_ptr<Connection>>> connect_once();
-  // Asks the hosts that are known where regions are (common/placement). True if one is elsewhere than before:
-  // options_.memory_servers has its address.
-  reactor::Task<bool> find_moved();
+  // Whether hosts are worth asking after that attempt.
+  bool may_have_moved(const Result<std::shared_ptr<Connection>>& attempt) const;
+  // The bytes of a hello of a peer that is no worker.
+  std::string tool_hello() const;
   void use(std::shared_ptr<Connection> connection);
   // `cleanly`: memory servers are told.
   reactor::Task<void> drop_connection(bool cleanly);
-  // Where the connection lacks a memory server, or its end is awaited: looks for another, in the background.
+  // Where the connection lacks a memory server, or its end is awaited: looks for another, in the background,
+  // until there is one.
   void seek_successor();
-  reactor::Task<void> succeed(std::shared_ptr<Connection> earlier);
+  bool seeks_successor() const;
+  reactor::Task<void> succeed();
+  reactor::Task<bool> succeed_once(std::shared_ptr<Connection> earlier);
   reactor::Task<bool> take_over(std::shared_ptr<Connection> earlier, std::shared_ptr<Connection> next);
   // For changes of tables and indexes, which concern all memory servers.
   Result<std::shared_ptr<Connection>> whole_connection() const;
@@ -115,7 +125,15 @@ class Worker : public txn::Engine {
   reactor::Task<void> supervise();
   // The heartbeat, and what else is due at each. An error means a lost connection.
   reactor::Task<Status> maintain(std::shared_ptr<Connection> connection);
-  reactor::Task<bool> reconnect();
+  reactor::Task<void> reconnect();
+  // Of regions that have some.
+  void learn_copies(const std::shared_ptr<Connection>& connection);
+  reactor::Task<void> look_beside();
+  // Something is lost, or elsewhere: no pause is worth it.
+  void hurry();
+  void moved();
+  // Between two attempts.
+  std::uint64_t attempt_pause_ns(std::uint64_t began_ns) const;
   // Gives up connections to memory servers that do not answer, until supervise() ends.
   reactor::Task<void> watch();
   reactor::Task<void> balance(std::shared_ptr<Connection> connection);
@@ -127,11 +145,10 @@ class Worker : public txn::Engine {
   fabric::ClientFabric& fabric_;
   storage::LocationCache& locations_;
   WorkerOptions options_;
-  const std::vector<std::string> configured_;  // addresses of memory servers; in options_ those of now
-  placement::Configuration places_;
-  std::uint64_t connected_number_ = 0;  // of places_, when connection_ was made
   MakeComputeId make_compute_id_;
   LogLine log_;
+  fabric::PatientClient patient_;
+  RegionFinder finder_;
   txn::Backoff backoff_;
   std::unique_ptr<txn::OutcomeFinder> outcomes_;
   std::shared_ptr<Connection> connection_;
@@ -140,11 +157,10 @@ class Worker : public txn::Engine {
   std::shared_ptr<SilenceWatch> silence_watch_;  // likewise
   EarlierConnections earlier_;
   bool succeeding_ = false;
-  bool awaited_ = false;  // memory servers open the database again, and wait for the end of connection_
-  std::uint64_t succession_due_ns_ = 0;
-  std::uint64_t succession_pause_ns_ = 0;
-  std::string reason_;                 // why there is no connection
-  bool opens_ = false;                 // then: memory servers open the database
+  bool awaited_ = false;        // memory servers open the database again, and wait for the end of connection_
+  std::string reason_;          // why there is no connection
+  bool opens_ = false;          // then: memory servers open the database
+  std::uint64_t attempts_ = 0;  // since the last connection
   std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
   std::uint64_t connections_ = 0;
   bool serializable_ = false;  // by the protocol of the last connection
@@ -154,7 +170,9 @@ class Worker : public txn::Engine {
   bool supervised_ = false;  // supervise() runs
   reactor::Event wake_;      // of all tasks: the worker stops
   reactor::Event hurry_;     // supervise() has something to do
+  reactor::Event seek_;      // likewise succeed()
   reactor::Gate gate_;
+  reactor::Gate answers_;  // of memory servers, which are awaited; they end with the connections
   schema::IndexBalance index_balance_;
   ConnectionReport report_;
 };

@@ -47,9 +47,11 @@ struct WorkerOptions {
   std::uint64_t balance_interval_ns = 30 * kSecond_ns;
   std::optional<layout::ServerId> beside;  // the memory server that this compute server stands beside
   txn::SlotOptions slot;
+  // Where transactions are ordered (txn/sequencer.h).
+  std::uint64_t epoch_ns = kMillisecond_ns;
   txn::RetryOptions retry;
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms
-  std::uint64_t first_reconnect_ns = 100 * kMillisecond_ns;
+  std::uint64_t first_reconnect_ns = 25 * kMillisecond_ns;
   std::uint64_t max_reconnect_ns = 2 * kSecond_ns;
   // A commit whose connection was lost waits so long for its outcome. Hostile: 0.
   std::uint64_t outcome_patience_ns = 10 * kSecond_ns;

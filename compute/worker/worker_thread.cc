@@ -111,6 +111,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.snapshot_mode = snapshot_mode(shared.flags);
   options.snapshot_sharing = txn::snapshot_sharing_of(shared.flags.snapshots);
   options.slot.slots = shared.flags.slots_per_worker;
+  options.epoch_ns = shared.flags.epoch_ms * kMillisecond_ns;
   options.commit_writes = shared.flags.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;
   options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
   options.scan_reads = txn::scan_reads_of(shared.flags.scan_reads);

@@ -28,6 +28,11 @@ Status commit_outcome(Caller caller, const control::CommitOutcomeRequest& reques
                       control::CommitOutcomeReply& reply) {
   const ServerState& server = caller.server;
   if (!same_database(server, request)) return Status();
+  // An outcome that copies in sync do not know yet may be lost with this host.
+  if (server.has_store && (server.copies_service == nullptr || !server.copies_service->holds_lease())) {
+    reply.set_outcome(control::OUTCOME_UNDECIDED);
+    return Status();
+  }
   const Slot* const slot = server.slots->find(request.slot());
   if (slot != nullptr && slot->state != SlotState::closed) {
     reply.set_outcome(control::OUTCOME_UNDECIDED);

@@ -8,7 +8,7 @@
 //              WAITING_CALL   the same; the handler suspends   Task<Status> f(Caller, const Request&, Reply&)
 //              BYTES          bytes of common/calls            Status f(const Call&)
 //              WAITING_BYTES  the same; the handler suspends   Task<Status> f(Call)
-//   method     control::Method, or of common/placement/move_calls.h
+//   method     control::Method, or of common/placement/{move,follow}_calls.h
 //   handler
 //   messages   request and reply (kinds CALL and WAITING_CALL)
 //   where      the servers that answer it (Where)
@@ -89,4 +89,8 @@
   WAITING_BYTES(FILES, files, every_server, fail)                                                            \
   WAITING_BYTES(READ_FILE, read_file, every_server, fail)                                                    \
   WAITING_BYTES(HAND_OVER, hand_over, every_server, fail)                                                    \
-  BYTES(MOVE, move, every_server, fail)
+  BYTES(MOVE, move, every_server, fail)                                                                      \
+  WAITING_BYTES(FOLLOW, follow, every_server, fail)                                                          \
+  WAITING_BYTES(LEASE, lease, every_server, fail)                                                            \
+  BYTES(COPY, copy, every_server, fail)                                                                      \
+  WAITING_BYTES(LEAVE, leave, every_server, fail)

@@ -5,6 +5,8 @@
 #include <functional>
 #include <iterator>
 
+#include "common/calls/hot_calls.h"
+#include "common/placement/follow_calls.h"
 #include "common/placement/move_calls.h"
 
 namespace namdb::control {
@@ -16,6 +18,10 @@ constexpr auto FILES = placement::kFilesMethod;
 constexpr auto READ_FILE = placement::kReadFileMethod;
 constexpr auto HAND_OVER = placement::kHandOverMethod;
 constexpr auto MOVE = placement::kMoveMethod;
+constexpr auto FOLLOW = placement::kFollowMethod;
+constexpr auto LEASE = calls::kLeaseMethod;
+constexpr auto COPY = placement::kCopyMethod;
+constexpr auto LEAVE = placement::kLeaveMethod;
 
 }  // namespace
 }  // namespace namdb::control

@@ -15,6 +15,7 @@
 #include "common/calls/journal_calls.h"
 #include "common/calls/lock_calls.h"
 #include "common/calls/scan_calls.h"
+#include "common/placement/follow_calls.h"
 #include "common/placement/move_calls.h"
 #include "memory/testing/test_cluster.h"
 
@@ -39,7 +40,8 @@ std::set<int> all_methods() {
   for (int i = 0; i < methods.value_count(); ++i) numbers.insert(methods.value(i)->number());
   numbers.erase(control::METHOD_NONE);
   numbers.insert({placement::kConfigurationMethod, placement::kFilesMethod, placement::kReadFileMethod,
-                  placement::kHandOverMethod, placement::kMoveMethod});
+                  placement::kHandOverMethod, placement::kMoveMethod, placement::kFollowMethod,
+                  calls::kLeaseMethod, placement::kCopyMethod, placement::kLeaveMethod});
   return numbers;
 }
 

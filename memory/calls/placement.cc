@@ -44,7 +44,6 @@ Result<AskedDeparture<Request>> ask_departure(const Call& call,
 }  // namespace
 
 Status configuration(const Call& call) {
-  if (Status status = check_tool(call); !status.ok()) return status;
   Links& links = call.caller.server.links;
   if (!call.request.empty()) {
     const auto known = placement::Configuration::decode(call.request);

@@ -15,6 +15,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/calls/checkpoint_service.h"
+#include "memory/calls/copies_service.h"
 #include "memory/calls/departure_service.h"
 #include "memory/calls/lock_waiters.h"
 #include "memory/calls/opening_service.h"
@@ -129,6 +130,8 @@ struct ServerState {
   OpeningService* opening_service = nullptr;  // null unless the database lies on several servers' disks
   CheckpointService* checkpoints = nullptr;   // null without a data folder, and until the server has opened
   DepartureService* departure = nullptr;      // likewise
+  CopiesService* copies_service = nullptr;    // likewise; of a cluster with a configuration store
+  bool has_store = false;                     // the cluster has one
   std::string departed;  // where the region has gone to, as a sentence; empty: it is here
   bool erasing_replaced = false;
   std::uint64_t peers_gone = 0;  // workers whose channel was destroyed

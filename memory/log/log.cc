@@ -28,6 +28,13 @@ Status check_options(const LogOptions& options) {
 reactor::Task<Result<std::unique_ptr<Log>>> Log::create(reactor::Executor& executor, Disk& disk,
                                                         std::string folder, LogIdentity identity,
                                                         LogOptions options) {
+  const LogTail start{0, kDiskPage_bytes, 0, 0, 0};
+  co_return co_await create_copy(executor, disk, std::move(folder), identity, start, std::move(options));
+}
+
+reactor::Task<Result<std::unique_ptr<Log>>> Log::create_copy(reactor::Executor& executor, Disk& disk,
+                                                             std::string folder, LogIdentity identity,
+                                                             LogTail start, LogOptions options) {
   Status status = check_options(options);
   if (!status.ok()) co_return status;
   status = co_await disk.make_folder(folder);
@@ -40,11 +47,15 @@ reactor::Task<Result<std::unique_ptr<Log>>> Log::create(reactor::Executor& execu
   LogEnd end;
   end.identity = identity;
   end.segment_bytes = options.segment_bytes;
+  end.offset = start.offset;
+  end.sequence = start.sequence;
+  end.previous = start.previous;
+  end.position = start.position;
+  end.tails = {start};
   std::unique_ptr<Log> log(new Log(executor, disk, folder, std::move(end), std::move(options)));
-  Result<LogSegment> first = co_await log->make_segment(0);
+  Result<LogSegment> first = co_await log->make_segment(start.segment);
   if (!first.ok()) co_return first.status();
   log->current_ = std::move(*first);
-  log->offset_ = kDiskPage_bytes;
   log->start_making();
   co_return std::move(log);
 }
@@ -81,6 +92,7 @@ Log::Log(reactor::Executor& executor, Disk& disk, std::string folder, LogEnd end
       appended_(end.position),
       wanted_(end.position),
       record_end_(end.position),
+      tails_(std::move(end.tails)),
       changed_(executor) {
   options_.max_block_bytes =
       std::clamp(whole_pages(options_.max_block_bytes), kDiskPage_bytes, segment_bytes_ - kDiskPage_bytes);
@@ -95,6 +107,7 @@ Log::Log(reactor::Executor& executor, Disk& disk, std::string folder, LogEnd end
       ahead_.push_back(std::move(segment));
     }
   }
+  if (tails_.empty()) tails_.push_back({current_.number, offset_, durable_, sequence_, previous_});
 }
 
 std::uint64_t Log::disk_bytes() const {
@@ -181,8 +194,14 @@ reactor::Task<Status> Log::flush(LogPosition upto) {
   wanted_ = std::max(wanted_, upto);
   if (durable_ < upto) start_writing();
   NAMDB_CHECK(durable_ >= upto || writing_ || !failure_.ok());  // not after close()
-  while (durable_ < upto && failure_.ok()) co_await changed_.wait();
-  co_return durable_ >= upto ? Status() : failure_;
+  while (!reached(upto) && failure_.ok()) co_await changed_.wait();
+  co_return reached(upto) ? Status() : failure_;
+}
+
+void Log::set_confirmed(LogPosition confirmed) {
+  if (confirmed_ == confirmed) return;
+  confirmed_ = confirmed;
+  changed_.notify_all();
 }
 
 void Log::start_writing() {
@@ -228,9 +247,14 @@ Status Log::end_here(LogPosition position, Status why) {
     return Status(ErrorCode::object_not_in_prerequisite_state,
                   "the log in " + folder_ + " is not paused at position " + std::to_string(position));
   }
+  end_now(std::move(why));
+  return Status();
+}
+
+void Log::end_now(Status why) {
+  if (!failure_.ok()) return;
   failure_ = std::move(why);
   changed_.notify_all();
-  return Status();
 }
 
 void Log::pass_records(LogPosition upto) {
@@ -242,15 +266,22 @@ void Log::pass_records(LogPosition upto) {
   }
 }
 
+void Log::next_segment() {
+  NAMDB_CHECK(!ahead_.empty());  // append() saw to it
+  finished_.push_back(std::move(current_));
+  current_ = std::move(ahead_.front());
+  ahead_.pop_front();
+  offset_ = kDiskPage_bytes;
+  start_making();
+}
+
+void Log::keep_tail(const LogTail& tail) {
+  tails_.push_back(tail);
+  if (tails_.size() > kKeptTails) tails_.pop_front();
+}
+
 reactor::Task<Status> Log::write_block() {
-  if (offset_ == segment_bytes_) {
-    NAMDB_CHECK(!ahead_.empty());  // append() saw to it
-    finished_.push_back(std::move(current_));
-    current_ = std::move(ahead_.front());
-    ahead_.pop_front();
-    offset_ = kDiskPage_bytes;
-    start_making();
-  }
+  if (offset_ == segment_bytes_) next_segment();
   if (taken_at_ == taken_.size()) {
     taken_.clear();
     taken_at_ = 0;
@@ -268,7 +299,11 @@ reactor::Task<Status> Log::write_block() {
   pass_records(durable_ + header.payload_bytes);
   std::memcpy(block_.data() + kBlockHeader_bytes, taken_.data() + taken_at_, header.payload_bytes);
   const std::span<std::byte> block = block_.span().first(header.block_bytes());
+  const LogTail before{current_.number, offset_, durable_, sequence_, previous_};
   previous_ = seal_block(identity_.log_id, header, block);
+  const LogTail behind = tail_behind(before, header, previous_);
+  keep_tail(behind);
+  if (block_watcher_) block_watcher_({before, behind, block});
   Status status = co_await current_.file->write_durably(offset_, block);
   if (!status.ok()) co_return status;
   if (!current_.first_position) current_.first_position = durable_;

@@ -1,19 +1,24 @@
 // The log of a memory server on disk: records are appended, made durable together, and read back after a
 // restart (log_reader.h). The bytes: log_format.h.
 //
-// Group commit without a timer: one write is under way at a time. The records that come meanwhile go into the
-// next, together, up to max_block_bytes. No sector that holds an acknowledged byte is ever written again.
+// Group commit without a timer: one write is under way at a time. The records that come meanwhile go into
+// the next, together, up to max_block_bytes. No sector that holds an acknowledged byte is ever written
+// again.
 //
 // Room: a segment is made before the one before it is begun, its space allocated and written once, so that
 // a write never lacks room and never changes the file system's metadata. append() accepts no more than the
 // segments that are there can hold. With no room for another one, on the disk or below max_bytes, it fails
-// with kDiskFull and everything else goes on; reserve_bytes are kept for records that must not fail then, and
-// half of them for those that bring room.
+// with kDiskFull and everything else goes on; reserve_bytes are kept for records that must not fail then,
+// and half of them for those that bring room.
 // reclaim() gives room back, and segments are used again.
 //
 // Errors: a write or a sync that failed is never tried again (disk.h). The log has *failed* then: nothing
 // more becomes durable, all calls say why, and on_failure is called once. The process is to end. All
 // acknowledged records are there after its restart; others may be.
+//
+// Copies of the log at other hosts (memory/placement): each block goes to a watcher as soon as it is sealed,
+// and flush() can be made to wait until other disks have it, too. A copy is a Log to which nobody appends:
+// it takes those blocks as they are, each at its place.
 //
 // One executor's thread. Any number of coroutines may append and flush.
 #pragma once
@@ -22,6 +27,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,6 +80,11 @@ class Log {
   static reactor::Task<Result<std::unique_ptr<Log>>> resume(reactor::Executor& executor, Disk& disk,
                                                             std::string folder, LogEnd end,
                                                             LogOptions options);
+  // A new copy of a log in a folder that has none, which begins with the block behind `start`. That is the
+  // first of its segment.
+  static reactor::Task<Result<std::unique_ptr<Log>>> create_copy(reactor::Executor& executor, Disk& disk,
+                                                                 std::string folder, LogIdentity identity,
+                                                                 LogTail start, LogOptions options);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
@@ -86,7 +97,7 @@ class Log {
   // Of a record that is two runs of bytes, one behind the other.
   reactor::Task<Result<Appended>> append(std::uint16_t kind, std::span<const std::byte> head,
                                          std::span<const std::byte> body, Urgency urgency);
-  // Resumes when all up to there is durable, or the log has failed.
+  // Resumes when all up to there is durable, and confirmed, or the log has failed.
   reactor::Task<Status> flush(LogPosition upto);
   // Nothing before that position will be read again. One at a time.
   reactor::Task<Status> reclaim(LogPosition oldest);
@@ -108,6 +119,39 @@ class Log {
   // later, get `why`. on_failure is not called. Error object_not_in_prerequisite_state, and nothing has
   // changed, unless the log is paused and its durable end is at that position.
   Status end_here(LogPosition position, Status why);
+
+  // As end_here(), wherever it is, and paused or not.
+  void end_now(Status why);
+
+  // --- copies ---
+  struct SealedBlock {
+    LogTail before;
+    LogTail behind;
+    std::span<const std::byte> bytes;  // until the watcher returns
+  };
+  // Called within the log's tasks with each block, before it is written here.
+  void watch_blocks(std::function<void(const SealedBlock&)> watcher) { block_watcher_ = std::move(watcher); }
+  // flush() returns only when other disks have all up to there, too. Without a call there are none.
+  void set_confirmed(LogPosition confirmed);
+  LogPosition confirmed() const { return confirmed_; }
+  // Those of the last blocks that were sealed, ascending; the log's tail is the last of them.
+  const std::deque<LogTail>& tails() const { return tails_; }
+  const LogTail& tail() const { return tails_.back(); }
+  // Of a copy: the next block, durable when it returns. The bytes are pages (PageBuffer). One at a time.
+  // Error corrupt_data, and nothing has changed: it is not a whole block that follows; the log's failure.
+  reactor::Task<Status> write_sealed(std::span<const std::byte> block);
+  // Of a copy: all behind one of tails() is gone for ever when it returns. Ended by a crash, it has taken
+  // some of the last blocks away. Error object_not_in_prerequisite_state: there is no such tail.
+  reactor::Task<Status> cut(LogTail to);
+  const LogIdentity& identity() const { return identity_; }
+  std::uint64_t segment_bytes() const { return segment_bytes_; }
+  // Where the first whole segment begins that has all from that position on; nullopt: it is not there any
+  // more. Of a segment without a block, the tail's position.
+  struct SegmentStart {
+    std::uint64_t segment = 0;
+    LogPosition position = 0;
+  };
+  std::optional<SegmentStart> segment_with(LogPosition position) const;
 
   // Called within the log's tasks when it has written a block, or has found no room for a segment.
   void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
@@ -150,6 +194,10 @@ class Log {
   void start_writing();
   reactor::Task<void> write_blocks();
   reactor::Task<Status> write_block();
+  bool reached(LogPosition upto) const { return durable_ >= upto && confirmed_ >= upto; }
+  void next_segment();
+  void keep_tail(const LogTail& tail);
+  DiskFile* file_of(std::uint64_t segment);
   // Where the record ends that a block leaves open.
   void pass_records(LogPosition upto);
   // Whether no record from that position on begins in the oldest segment.
@@ -190,6 +238,9 @@ class Log {
   bool closing_ = false;
   Status failure_;
   std::function<void()> watcher_;
+  std::function<void(const SealedBlock&)> block_watcher_;
+  LogPosition confirmed_ = ~LogPosition{0};
+  std::deque<LogTail> tails_;
   LogCounters counters_;
   reactor::Event changed_;
   reactor::Gate gate_;

@@ -77,6 +77,29 @@ void write_segment_header(const SegmentHeader& header, std::span<std::byte> page
 // Error corrupt_data, and configuration where the version is a newer one; the messages name `path`.
 Result<SegmentHeader> read_segment_header(const std::string& path, std::span<const std::byte> page);
 
+// Between two blocks of a log, or behind the last one. Two logs with one id that have the same tail have the
+// same bytes before it.
+struct LogTail {
+  std::uint64_t segment = 0;
+  std::uint64_t offset = 0;  // in it; a full segment's length: the next block begins the next segment
+  LogPosition position = 0;
+  std::uint64_t sequence = 0;  // of the next block
+  std::uint64_t previous = 0;  // checksum of the last
+  friend bool operator==(const LogTail&, const LogTail&) = default;
+
+  // Where the next block begins: never at the end of a segment.
+  LogTail next_block(std::uint64_t segment_bytes) const {
+    LogTail next = *this;
+    if (offset == segment_bytes) {
+      ++next.segment;
+      next.offset = kDiskPage_bytes;
+    }
+    return next;
+  }
+};
+// So many of the last ones are kept in memory.
+inline constexpr std::size_t kKeptTails = 1024;
+
 struct BlockHeader {
   std::uint64_t place = 0;
   std::uint64_t sequence = 0;
@@ -95,6 +118,11 @@ std::uint64_t seal_block(std::uint64_t log_id, const BlockHeader& header, std::s
 // most `limit_bytes`. Whether it is whole is another matter.
 std::uint64_t block_bytes_at(std::uint64_t log_id, std::uint64_t place, std::span<const std::byte> page,
                              std::uint64_t limit_bytes);
+// Of a block that follows the tail, with its checksum: the tail behind it.
+inline LogTail tail_behind(const LogTail& next, const BlockHeader& header, std::uint64_t checksum) {
+  return {next.segment, next.offset + header.block_bytes(), header.position + header.payload_bytes,
+          header.sequence + 1, checksum};
+}
 struct CertifiedBlock {
   BlockHeader header;
   std::uint64_t checksum = 0;

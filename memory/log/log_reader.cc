@@ -176,6 +176,7 @@ Status LogReader::damaged(const Spot& spot, std::string what, LogPosition lost_t
 void LogReader::skip_damage() {
   NAMDB_CHECK(damage_.has_value());
   damage_.reset();
+  tails_.clear();
   spot_ = resume_;
   known_ = false;
   skipping_ = true;
@@ -239,6 +240,8 @@ Status LogReader::accept(const CertifiedBlock& block) {
   previous_ = block.checksum;
   position_ = header.position + header.payload_bytes;
   ++blocks_;
+  tails_.push_back({segments_[spot_.index].number, spot_.offset, position_, sequence_, previous_});
+  if (tails_.size() > kKeptTails) tails_.pop_front();
   return Status();
 }
 
@@ -306,6 +309,7 @@ LogEnd LogReader::take_end() {
   end.sequence = sequence_;
   end.previous = previous_;
   end.position = position_;
+  end.tails = std::move(tails_);
   return end;
 }
 

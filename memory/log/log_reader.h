@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -59,6 +60,7 @@ struct LogEnd {
   std::uint64_t sequence = 0;  // of the next block
   std::uint64_t previous = 0;  // checksum of the last
   LogPosition position = 0;
+  std::deque<LogTail> tails;  // the last ones that were read, the end among them
 };
 
 struct LogDamage {
@@ -151,6 +153,7 @@ class LogReader {
   std::uint64_t previous_ = 0;
   LogPosition position_ = 0;
   std::uint64_t blocks_ = 0;
+  std::deque<LogTail> tails_;
   bool ended_ = false;
   bool torn_ = false;
 

@@ -6,6 +6,7 @@
 #include "common/calls/hot_calls.h"
 #include "common/calls/protocol_version.h"
 #include "common/placement/ask.h"
+#include "common/placement/move_calls.h"
 #include "memory/peers/peers.h"
 #include "proto/control.pb.h"
 
@@ -40,7 +41,13 @@ Status another_server() {
 }  // namespace
 
 Links::Links(reactor::Executor& executor, LinkOptions options)
-    : executor_(executor), options_(options), places_(options.server_count), changed_(executor) {
+    : executor_(executor),
+      options_(options),
+      search_(
+          executor, [this] { return hello_of(options_.server_id, id_).SerializeAsString(); },
+          placement::Configuration(options.server_count)),
+      changed_(executor) {
+  search_.on_learned([this] { places_changed(); });
   for (std::uint32_t i = 0; i < options.server_count; ++i) links_.push_back(std::make_unique<Link>(executor));
 }
 
@@ -60,38 +67,47 @@ Status Links::learn(std::vector<std::string> addresses, std::vector<std::uint64_
 }
 
 const std::string& Links::address(layout::ServerId server) const {
-  const placement::Place& place = places_.place(server);
+  const placement::Place& place = search_.places().place(server);
   return place.number == 0 ? addresses_[server] : place.address;
 }
 
 placement::Configuration Links::configuration() const {
-  placement::Configuration all = places_;
+  placement::Configuration all = search_.places();
   for (std::size_t server = 0; server < addresses_.size(); ++server) {
     if (all.place(server).number == 0) all.set(server, {0, addresses_[server]});
   }
   return all;
 }
 
-void Links::learn_places(const placement::Configuration& told) {
-  if (places_.learn(told)) places_changed();
+void Links::on_elsewhere(std::function<void(const placement::Place& place)> elsewhere) {
+  own_number_ = search_.places().place(options_.server_id).number;
+  elsewhere_ = std::move(elsewhere);
 }
 
 void Links::places_changed() {
-  for (const auto& link : links_) link->wake.notify_all();
+  const placement::Place own = search_.places().place(options_.server_id);
+  if (elsewhere_ && own.number > own_number_) {
+    is_elsewhere_ = true;
+    std::exchange(elsewhere_, nullptr)(own);
+  }
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    Link& link = *links_[i];
+    const bool elsewhere = !link.address.empty() && link.address != address(static_cast<layout::ServerId>(i));
+    if (elsewhere && fabric_ != nullptr) fabric_->give_up(link.address);
+    link.wake.notify_all();
+  }
   changed_.notify_all();
   if (learned_) learned_();
 }
 
-reactor::Task<bool> Links::ask_places(layout::ServerId server) {
-  std::vector<std::string> asked{address(server)};
-  for (std::uint32_t other = 0; other < options_.server_count; ++other) {
-    const auto id = static_cast<layout::ServerId>(other);
-    if (other != options_.server_id && other != server) asked.push_back(address(id));
+reactor::Task<void> Links::ask_places(layout::ServerId server) {
+  std::vector<placement::PlaceSearch::Host> hosts;
+  hosts.push_back({address(server), {}});
+  for (std::uint32_t i = 0; i < options_.server_count; ++i) {
+    const auto other = static_cast<layout::ServerId>(i);
+    if (other != options_.server_id && other != server) hosts.push_back({address(other), {}});
   }
-  const placement::MakeHello hello = [this] { return hello_of(options_.server_id, id_).SerializeAsString(); };
-  const bool learned = co_await placement::ask(&executor_, fabric_.get(), hello, std::move(asked), &places_);
-  if (learned) places_changed();
-  co_return learned;
+  static_cast<void>(co_await search_.ask(fabric_.get(), std::move(hosts)));
 }
 
 Status Links::unreachable(layout::ServerId server) const {
@@ -101,16 +117,26 @@ Status Links::unreachable(layout::ServerId server) const {
                 reason.hint());
 }
 
+void Links::make(layout::ServerId server) {
+  Link& link = *links_[server];
+  if (addresses_.empty() || !make_fabric_ || closing_ || link.state != State::unused) return;
+  link.state = State::connecting;
+  executor_.spawn(gate_, keep(server));
+}
+
+void Links::keep_all() {
+  for (std::uint32_t i = 0; i < options_.server_count; ++i) {
+    if (i != options_.server_id) make(static_cast<layout::ServerId>(i));
+  }
+}
+
 reactor::Task<Result<std::string>> Links::call(layout::ServerId server, std::uint16_t method,
                                                std::string request) {
   NAMDB_CHECK(server < links_.size() && server != options_.server_id);
   Link& link = *links_[server];
-  if (!addresses_.empty() && make_fabric_ && !closing_ && link.state == State::unused) {
-    link.state = State::connecting;
-    executor_.spawn(gate_, keep(server));
-  }
-  while (link.state == State::connecting && !closing_) co_await changed_.wait();
-  if (closing_ || !make_fabric_)
+  make(server);
+  while (link.state == State::connecting && !ending()) co_await changed_.wait();
+  if (ending() || !make_fabric_)
     co_return Status(ErrorCode::admin_shutdown, "this memory server makes no connections to others");
   if (addresses_.empty()) {
     co_return Status(ErrorCode::connection_failure,
@@ -132,17 +158,18 @@ reactor::Task<void> Links::keep(layout::ServerId server) {
   Link& link = *links_[server];
   std::uint64_t pause_ns = options_.first_pause_ns;
   while (!closing_) {
+    link.address = address(server);
     auto channel = co_await connect(server);
     if (!channel.ok() && options_.asks_places && !closing_) {
-      const bool learned = co_await ask_places(server);
-      if (learned && !closing_) channel = co_await connect(server);
+      co_await ask_places(server);
+      if (!closing_ && link.address != address(server)) continue;
     }
-    if (channel.ok() && !closing_) {
+    if (channel.ok() && !ending()) {
       link.channel = std::move(*channel);
       link.state = State::up;
       pause_ns = options_.first_pause_ns;
       changed_.notify_all();
-      link.reason = co_await watch(&link);
+      link.reason = co_await watch(server);
       link.state = State::down;
       link.channel.reset();  // completes what is under way
       while (link.ping_under_way) co_await executor_.yield();
@@ -158,13 +185,16 @@ reactor::Task<void> Links::keep(layout::ServerId server) {
 }
 
 reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::ServerId server) {
-  if (fabric_ == nullptr) fabric_ = make_fabric_();
+  if (fabric_ == nullptr) {
+    transport_ = make_fabric_();
+    fabric_ = std::make_unique<fabric::PatientClient>(executor_, *transport_);
+  }
   if (id_.empty()) id_ = random_id(executor_.random());
   control::Hello hello = hello_of(options_.server_id, id_);
   // Server 0 is not told which cluster it names.
   hello.set_cluster_epoch(server == 0 ? 0 : epochs_[0]);
   std::string bytes;
-  auto channel = co_await fabric_->connect(address(server), hello.SerializeAsString(), &bytes);
+  auto channel = co_await fabric_->connect(links_[server]->address, hello.SerializeAsString(), &bytes);
   if (!channel.ok()) co_return channel.status();
   control::Welcome welcome;
   if (!welcome.ParseFromString(bytes) || welcome.server_id() != server ||
@@ -177,12 +207,30 @@ reactor::Task<Result<std::unique_ptr<fabric::Channel>>> Links::connect(layout::S
     co_return Status(ErrorCode::memory_server_restarted, "it has restarted and is empty",
                      "restart all memory servers");
   }
+  if (options_.asks_places) {
+    const Status told = co_await exchange_places(channel->get());
+    if (!told.ok()) co_return told;
+  }
   links_[server]->epoch = welcome.epoch();
   co_return std::move(*channel);
 }
 
-reactor::Task<Status> Links::watch(Link* link) {
+reactor::Task<Status> Links::exchange_places(fabric::Channel* channel) {
+  fabric::Call call;
+  call.method = placement::kConfigurationMethod;
+  call.request = configuration().encode();
+  Status status = co_await placement::call_in_time(&executor_, channel, &call);
+  if (!status.ok()) co_return status;
+  if (const auto told = placement::Configuration::decode(call.reply)) learn_places(*told);
+  co_return Status();
+}
+
+reactor::Task<Status> Links::watch(layout::ServerId server) {
+  Link* const link = links_[server].get();
+  const auto elsewhere = [this, link, server] { return link->address != address(server); };
   while (!closing_) {
+    if (elsewhere())
+      co_return Status(ErrorCode::connection_failure, "its region is at " + address(server) + " now");
     link->ping_under_way = true;
     executor_.spawn(gate_, ping(link));
     // Counted in intervals, so that a pause of this process counts as one of them.
@@ -190,7 +238,7 @@ reactor::Task<Status> Links::watch(Link* link) {
       if (silent == options_.silent_intervals)
         co_return Status(ErrorCode::connection_failure, "it has not answered for a while");
       co_await link->wake.wait_until(executor_.now_ns() + options_.ping_interval_ns);
-      if (closing_ || link->channel->failed()) break;
+      if (closing_ || link->channel->failed() || elsewhere()) break;
     }
     if (closing_) break;
     if (link->channel->failed() || link->ping_failed)
@@ -229,7 +277,10 @@ reactor::Task<void> Links::close() {
   for (const auto& link : links_) link->wake.notify_all();
   changed_.notify_all();
   co_await gate_.close();
+  co_await search_.settle();
+  if (fabric_ != nullptr) co_await fabric_->settle();
   fabric_.reset();
+  transport_.reset();
 }
 
 }  // namespace namdb::memory

@@ -10,7 +10,11 @@
 //
 // A server that keeps its data on disk may be another process after each time that its link was down: its
 // region's epoch tells. Its region may even be at another host (common/placement/configuration.h). So where a
-// link cannot be made, the hosts that are known are asked for its place.
+// link cannot be made, the hosts that are known are asked for its place, all at once. A link to a host where
+// a region is no more is given up as soon as that is known, whether the host answers or hangs. And each link
+// begins with an exchange of what both ends know: so a server whose region has moved tells all those to whom
+// it makes links, and again those that start anew with old addresses. A server may even hear in this way that
+// its own region is elsewhere, since it was taken for dead: no call of it follows.
 //
 // Belongs to the executor's thread.
 #pragma once
@@ -25,8 +29,10 @@
 #include "common/base/error.h"
 #include "common/base/random.h"
 #include "common/fabric/fabric.h"
+#include "common/fabric/patient_client.h"
 #include "common/layout/global_address.h"
 #include "common/placement/configuration.h"
+#include "common/placement/search.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 
@@ -65,7 +71,14 @@ class Links {
   // Where all regions are, this server's among them, as far as this server knows.
   placement::Configuration configuration() const;
   // Takes what is newer there.
-  void learn_places(const placement::Configuration& told);
+  void learn_places(const placement::Configuration& told) { search_.learn(told); }
+  // This server's region has moved to where it is.
+  bool has_moved() const { return search_.places().place(options_.server_id).number != 0; }
+  // Makes the links to all other servers now, and keeps them.
+  void keep_all();
+  // Called once, when this server's region is at another place, with a higher number than it has now. From
+  // then on every call fails. May be empty.
+  void on_elsewhere(std::function<void(const placement::Place& place)> elsewhere);
   // Called when a place has been learned. May be empty.
   void on_learned(std::function<void()> learned) { learned_ = std::move(learned); }
 
@@ -87,6 +100,7 @@ class Links {
     explicit Link(reactor::Executor& executor) : wake(executor) {}
     State state = State::unused;
     std::unique_ptr<fabric::Channel> channel;  // up
+    std::string address;                       // up, or of the last attempt
     std::uint64_t epoch = 0;
     Status reason;  // down
     bool ping_under_way = false;
@@ -94,26 +108,34 @@ class Links {
     reactor::Event wake;  // the task that keeps it has something to do
   };
 
+  void make(layout::ServerId server);
   Status unreachable(layout::ServerId server) const;
   const std::string& address(layout::ServerId server) const;
   void places_changed();
-  // True if some place is another than before.
-  reactor::Task<bool> ask_places(layout::ServerId server);
+  bool ending() const { return closing_ || is_elsewhere_; }
+  reactor::Task<void> ask_places(layout::ServerId server);
   reactor::Task<void> keep(layout::ServerId server);
+  // To the link's address.
   reactor::Task<Result<std::unique_ptr<fabric::Channel>>> connect(layout::ServerId server);
-  // Until the link is lost; why.
-  reactor::Task<Status> watch(Link* link);
+  // This server tells the other one which places it knows, and learns of it, before the link is up.
+  reactor::Task<Status> exchange_places(fabric::Channel* channel);
+  // Until the link is lost, or its region elsewhere; why.
+  reactor::Task<Status> watch(layout::ServerId server);
   static reactor::Task<void> ping(Link* link);
 
   reactor::Executor& executor_;
   LinkOptions options_;
   MakeFabric make_fabric_;
-  std::unique_ptr<fabric::ClientFabric> fabric_;
-  std::string id_;  // random; empty before the first link
+  std::unique_ptr<fabric::ClientFabric> transport_;
+  std::unique_ptr<fabric::PatientClient> fabric_;  // over that one
+  std::string id_;                                 // random; empty before the first link
   std::vector<std::string> addresses_;
   std::vector<std::uint64_t> epochs_;
-  placement::Configuration places_;  // of regions that moved; number 0: addresses_ has it
+  placement::PlaceSearch search_;  // its places are those of regions that moved; number 0: addresses_ has it
   std::function<void()> learned_;
+  std::function<void(const placement::Place& place)> elsewhere_;
+  std::uint64_t own_number_ = 0;  // of this server's place, when that was set
+  bool is_elsewhere_ = false;
   std::vector<std::unique_ptr<Link>> links_;  // by server
   bool closing_ = false;
   reactor::Event changed_;

@@ -129,6 +129,37 @@ TEST_CASE("a link to a host whose region has moved finds the new one, where regi
   servers.cluster.world.run(node, fabric.close());
 }
 
+TEST_CASE("both ends of a link know what either knew of places before a call is made", "[links]") {
+  LinkedServers servers({.server_count = 2, .asks_places = true});
+  REQUIRE(servers.learn().ok());
+  placement::Configuration here(2);
+  here.set(0, {1, "sim:here"});
+  servers.links.learn_places(here);
+  placement::Configuration there(2);
+  there.set(1, {2, "sim:m0"});
+  servers.cluster.server->links().learn_places(there);
+  CHECK(status_of_call(servers.call(calls::kPingMethod)).ok());
+  CHECK(servers.links.configuration().place(1) == there.place(1));
+  CHECK(servers.cluster.server->links().configuration().place(0) == here.place(0));
+}
+
+TEST_CASE("a server that hears that its own region is elsewhere calls nobody from then on", "[links]") {
+  LinkedServers servers({.server_count = 2, .asks_places = true});
+  REQUIRE(servers.learn().ok());
+  placement::Configuration own(2);
+  own.set(0, {1, "sim:here"});
+  servers.links.learn_places(own);
+  placement::Configuration later(2);
+  later.set(0, {2, "sim:elsewhere"});
+  servers.cluster.server->links().learn_places(later);
+  placement::Place told;
+  servers.links.on_elsewhere([&told](const placement::Place& place) { told = place; });
+  CHECK_FALSE(status_of_call(servers.call(control::STATUS)).ok());
+  CHECK(told == later.place(0));
+  CHECK(servers.links.state(1) != State::up);
+  CHECK_FALSE(status_of_call(servers.call(control::STATUS)).ok());
+}
+
 TEST_CASE("without an address a call says what is missing, and works once the address is known", "[links]") {
   LinkedServers servers;
   const Status unknown = status_of_call(servers.call(calls::kPingMethod));

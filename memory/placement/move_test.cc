@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/placement/ask.h"
+#include "common/placement/search.h"
 #include "memory/opening/checkpoints.h"
 #include "memory/opening/testing/disk_lives.h"
 #include "memory/placement/region_host.h"
@@ -90,6 +91,8 @@ class VacantProcess {
   VacantProcess(const VacantProcess&) = delete;
   VacantProcess& operator=(const VacantProcess&) = delete;
 
+  void stop() { vacancy_->stop(); }
+  bool stopped() const { return vacancy_->stopped(); }
   bool ended() const { return ended_; }
   const Status& status() const { return status_; }
   const PlaceRecord& record() const { return keeper_->record(); }
@@ -220,6 +223,7 @@ FaultDisk& settle(FaultDisk& old_disk, FaultDisk& new_disk, End end) {
     world.run_until([&] { return next.ended(); }, 10 * kSecond_ns);
     CHECK(next.status().ok());
     CHECK(next.state() == PlaceState::here);
+    CHECK_FALSE(next.stopped());
     CHECK(next.record().database_id == testing::kDatabaseId);
     CHECK(next.record().configuration.place(0) == placement::Place{1, kNewAddress});
     CHECK(sign.record().configuration.place(0) == placement::Place{1, kNewAddress});
@@ -366,6 +370,27 @@ TEST_CASE("a whole copy can be taken by force where the old host is lost", "[pla
   CHECK(told.is(opened_rows(other.disk, End::power_lost)));
 }
 
+TEST_CASE("a host that is told to end while it writes that the region has come has it, and ends",
+          "[placement]") {
+  Machine machine;
+  Told told;
+  const std::unique_ptr<FaultDisk> old_disk = finished_disk(machine, told);
+  Machine other;
+  REQUIRE(run_move(*old_disk, other.disk, told, FaultDisk::kNever, FaultDisk::kNever));
+  {
+    SimWorld world(1);
+    const VacantProcess sign(world, *old_disk, End::killed, kOldAddress);
+    VacantProcess next(world, other.disk, End::killed, kNewAddress);
+    REQUIRE(world.run_until([&] { return next.state() == PlaceState::here; }, 10 * kSecond_ns));
+    REQUIRE_FALSE(next.ended());
+    next.stop();
+    REQUIRE(world.run_until([&] { return next.ended(); }, 10 * kSecond_ns));
+    CHECK(next.status().ok());
+    CHECK(next.stopped());
+  }
+  CHECK(told.is(opened_rows(other.disk, End::power_lost)));
+}
+
 TEST_CASE("a host without its region says where that is, and takes no worker", "[placement]") {
   SimWorld world(1);
   Machine machine;
@@ -398,9 +423,10 @@ TEST_CASE("a host without its region says where that is, and takes no worker", "
   }
   Configuration known({kOldAddress});
   const placement::MakeHello hello = [&tool] { return tool_hello(tool.random(), "tool"); };
-  CHECK(world.run(tool, placement::ask(&tool, &fabric, hello, {"sim:nobody", kOldAddress}, &known)));
-  CHECK(known.place(0) == placement::Place{3, kNewAddress});
-  CHECK_FALSE(world.run(tool, placement::ask(&tool, &fabric, hello, {kOldAddress}, &known)));
+  placement::PlaceSearch search(tool, hello, std::move(known));
+  CHECK(world.run(tool, search.ask(&fabric, {{"sim:nobody", {}}, {kOldAddress, {}}})));
+  CHECK(search.places().place(0) == placement::Place{3, kNewAddress});
+  CHECK_FALSE(world.run(tool, search.ask(&fabric, {{kOldAddress, {}}})));
   const auto claim = [&](std::uint64_t number) {
     return world
         .run(tool, placement::call_once(&tool, &fabric, kOldAddress, hello(), placement::kHandOverMethod,

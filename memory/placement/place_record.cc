@@ -65,7 +65,7 @@ Result<PlaceRecord> read_place_record(std::span<const std::byte> file) {
                   "use the version that wrote it, or a later one");
   }
   PlaceRecord record;
-  record.state = fields.take_kind(PlaceState::departed);
+  record.state = fields.take_kind(PlaceState::follows);
   record.database_id = fields.take<std::uint64_t>();
   record.server_id = fields.take<std::uint16_t>();
   record.claim = fields.take<std::uint64_t>();

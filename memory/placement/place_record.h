@@ -8,14 +8,21 @@
 //              the old host may have given the region up to it              region is its own (arrival.h)
 //   here       has the region                                               opens it
 //   departed   had the region, which `claim` has taken to another host      says where it is (vacant_host.h)
+//   joins      has a part of a copy                                         follows the primary (follower.h)
+//   follows    has a copy: a checkpoint, and the log behind it to an end     follows the primary
 //
 //   old host   (no file) or here --> departed                               the move happens in this step
 //   new host   vacant --> whole --> here, once the old host says that it is departed by that claim
 //                           |
 //                           +-----> vacant, once the old host says that it will never be
 //
-// So whatever ends when, one folder at most has the region. The region's place in the configuration is
-// durable with the state: here and departed have the new place, with a number that is one more than before.
+//   vacant or departed --> joins --> follows --> here, where the configuration store says so; and
+//   here --> follows, where it says that another host is the primary
+//
+// Without a configuration store, whatever ends when, one folder at most has the region. With one, `here` and
+// `follows` are what a process thinks that has read it; each process reads it before it opens a region. The
+// region's place in the configuration is durable with the state: here and departed have the new place, with
+// a number that is one more than before.
 //
 // A record is written as a whole: beside the old one, synced, renamed, and the folder synced.
 #pragma once
@@ -34,7 +41,14 @@
 
 namespace namdb::memory {
 
-enum class PlaceState : std::uint8_t { vacant = 1, whole = 2, here = 3, departed = 4 };
+enum class PlaceState : std::uint8_t {
+  vacant = 1,
+  whole = 2,
+  here = 3,
+  departed = 4,
+  joins = 5,
+  follows = 6
+};
 
 struct PlaceRecord {
   PlaceState state = PlaceState::here;
@@ -57,8 +71,8 @@ class PlaceKeeper {
  public:
   // nullopt: the folder has none. Errors name the file.
   static reactor::Task<Result<std::optional<PlaceRecord>>> load(Disk& disk, std::string folder);
-  // Of that server's folder. Without a record the region is here; if the folder `waits` for one, that becomes
-  // its record. Errors: those of load(); configuration: it is another server's; the disk's.
+  // Of that server's folder. Without a record the region is here; if the folder `waits` for one, that
+  // becomes its record. Errors: those of load(); configuration: it is another server's; the disk's.
   static reactor::Task<Result<std::unique_ptr<PlaceKeeper>>> open(Disk& disk, std::string folder,
                                                                   std::uint16_t server_id,
                                                                   std::uint32_t server_count, bool waits);
@@ -76,8 +90,8 @@ class PlaceKeeper {
   // A whole copy becomes the region's folder although its old host has not said yes. Error
   // object_not_in_prerequisite_state: the folder has none.
   reactor::Task<Status> take_by_force();
-  // Durable when it returns. Callers wait for each other. After an error the old or the new one may be there:
-  // the process is to end.
+  // Durable when it returns. Callers wait for each other. After an error the old or the new one may be
+  // there: the process is to end.
   reactor::Task<Status> store(PlaceRecord record);
 
  private:

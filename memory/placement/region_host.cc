@@ -49,11 +49,6 @@ void RegionHost::start() {
   server_.departure = this;
   server_.links.on_learned([this] { learned_.notify_all(); });
   server_.executor.spawn(gate_, keep_places());
-  if (keeper_.record().configuration.place(server_.options.server_id).number == 0) return;
-  for (std::uint32_t other = 0; other < server_.options.server_count; ++other) {
-    if (other != server_.options.server_id)
-      server_.executor.spawn(gate_, announce(static_cast<layout::ServerId>(other)));
-  }
 }
 
 reactor::Task<void> RegionHost::close() {
@@ -108,6 +103,11 @@ reactor::Task<Status> RegionHost::read_file(placement::ReadFileRequest request, 
 }
 
 reactor::Task<Status> RegionHost::hand_over(placement::HandOverRequest request) {
+  if (server_.has_store) {
+    co_return Status(ErrorCode::object_not_in_prerequisite_state,
+                     "the configuration store decides where regions are",
+                     "add a copy at the other host, and drain this one");
+  }
   if (claimed_ == request.claim) co_return not_yet();
   if (claimed_ != 0 || refused_.contains(request.claim)) {
     co_return Status(ErrorCode::object_not_in_prerequisite_state, "the region is not given up by this claim");
@@ -153,26 +153,15 @@ reactor::Task<Status> RegionHost::depart(placement::HandOverRequest request) {
 reactor::Task<void> RegionHost::keep_places() {
   while (!gate_.closing()) {
     PlaceRecord record = keeper_.record();
-    if (claimed_ == 0 && record.configuration.learn(server_.links.configuration())) {
+    Configuration known = server_.links.configuration();
+    const layout::ServerId own = server_.options.server_id;
+    known.set(own, record.configuration.place(own));
+    if (claimed_ == 0 && server_.departed.empty() && record.configuration.learn(known)) {
       const Status status = co_await keeper_.store(std::move(record));
       if (!status.ok() && on_failure_) on_failure_(status);
       continue;
     }
     co_await learned_.wait();
-  }
-}
-
-reactor::Task<void> RegionHost::announce(layout::ServerId server) {
-  while (!gate_.closing() && !server_.stopping && !server_.shutdown) {
-    std::string request = server_.links.configuration().encode();
-    const auto reply =
-        co_await server_.links.call(server, placement::kConfigurationMethod, std::move(request));
-    if (reply.ok()) {
-      if (const auto told = Configuration::decode(*reply)) server_.links.learn_places(*told);
-      break;
-    }
-    if (gate_.closing() || server_.stopping) break;
-    co_await server_.links.changed().wait_until(server_.executor.now_ns() + kSecond_ns);
   }
 }
 

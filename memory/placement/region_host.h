@@ -14,8 +14,8 @@
 //
 // A claim that was refused is refused for ever, also where its request comes a second time, late.
 //
-// It also keeps what the server learns of other regions' places, and tells the other memory servers of its
-// own after a move.
+// It also keeps what the server learns of other regions' places. (A later place of its own one ends it: see
+// memory/daemon/region_life.cc.)
 //
 // One executor's thread.
 #pragma once
@@ -56,7 +56,6 @@ class RegionHost final : public DepartureService {
  private:
   reactor::Task<Status> depart(placement::HandOverRequest request);
   reactor::Task<void> keep_places();
-  reactor::Task<void> announce(layout::ServerId server);
 
   ServerState& server_;
   Disk& disk_;

@@ -31,17 +31,22 @@ std::string tool_hello(Random& random, const std::string& name) {
   return hello.SerializeAsString();
 }
 
-VacantHost::VacantHost(std::uint32_t server_count, PlaceKeeper& keeper, Arrival* arrival,
+VacantHost::VacantHost(std::uint32_t server_count, PlaceKeeper& keeper, Arrival* arrival, CopyOrders& orders,
                        std::function<void()> shut_down)
-    : server_count_(server_count), keeper_(keeper), arrival_(arrival), shut_down_(std::move(shut_down)) {}
+    : server_count_(server_count),
+      keeper_(keeper),
+      arrival_(arrival),
+      orders_(orders),
+      shut_down_(std::move(shut_down)) {}
 
 Status VacantHost::no_region() const {
   const PlaceRecord& record = keeper_.record();
   const std::string name = "memory server " + std::to_string(record.server_id);
-  if (record.state == PlaceState::departed) {
-    return Status(
-        ErrorCode::cannot_connect_now,
-        "the region of " + name + " is at " + record.configuration.place(record.server_id).address + " now");
+  const std::string& address = record.configuration.place(record.server_id).address;
+  const bool elsewhere = record.state == PlaceState::departed || record.state == PlaceState::follows ||
+                         record.state == PlaceState::joins;
+  if (elsewhere && !address.empty()) {
+    return Status(ErrorCode::cannot_connect_now, "the region of " + name + " is at " + address + " now");
   }
   return Status(ErrorCode::cannot_connect_now, "the region of " + name + " is not here yet");
 }
@@ -78,6 +83,10 @@ reactor::Task<Status> VacantHost::on_call(fabric::PeerId /*peer*/, std::uint16_t
       co_return hand_over(request, reply);
     case placement::kMoveMethod:
       co_return move(request, reply);
+    case placement::kCopyMethod:
+      co_return co_await copy(request);
+    case placement::kLeaveMethod:
+      co_return co_await leave(request);
     default:
       co_return no_region();
   }
@@ -90,7 +99,8 @@ reactor::Task<Status> VacantHost::configuration(std::string_view request, std::s
     if (!told) co_return malformed_call(placement::kConfigurationMethod);
     // While a region comes the record is that task's to write.
     const bool settled = record.state == PlaceState::departed || record.state == PlaceState::vacant;
-    if (record.configuration.learn(*told) && settled && (arrival_ == nullptr || !arrival_->busy())) {
+    const bool busy = orders_.follower() != nullptr || (arrival_ != nullptr && arrival_->busy());
+    if (record.configuration.learn(*told) && settled && !busy) {
       const Status status = co_await keeper_.store(record);
       if (!status.ok()) co_return status;
     }
@@ -115,13 +125,21 @@ Status VacantHost::move(std::string_view bytes, std::string& reply) {
   const auto request = placement::decode_move(bytes);
   if (!request) return malformed_call(placement::kMoveMethod);
   placement::MoveReply answer;
-  if (arrival_ == nullptr) {
+  if (const Follower* const follower = orders_.follower(); follower != nullptr) {
+    if (!request->from.empty()) {
+      return Status(ErrorCode::object_not_in_prerequisite_state,
+                    "the configuration store decides where regions are",
+                    "this host has a copy; drain the one that has the region");
+    }
+    answer = follower->progress();
+  } else if (arrival_ == nullptr) {
     if (!request->from.empty()) {
       return Status(ErrorCode::object_not_in_prerequisite_state,
                     "this host had a region once: " + no_region().message(),
                     "start a memory server with a new data folder, and --join");
     }
-    answer.state = placement::MoveState::departed;
+    answer.state = keeper_.record().state == PlaceState::departed ? placement::MoveState::departed
+                                                                  : placement::MoveState::waits;
     answer.server_id = keeper_.record().server_id;
   } else {
     if (!request->from.empty()) {
@@ -131,6 +149,18 @@ Status VacantHost::move(std::string_view bytes, std::string& reply) {
   }
   reply = encode(answer);
   return Status();
+}
+
+reactor::Task<Status> VacantHost::copy(std::string_view bytes) {
+  const auto request = placement::decode_copy(bytes);
+  if (!request) co_return malformed_call(placement::kCopyMethod);
+  co_return co_await orders_.copy(*request);
+}
+
+reactor::Task<Status> VacantHost::leave(std::string_view bytes) {
+  const auto request = placement::decode_leave(bytes);
+  if (!request) co_return malformed_call(placement::kLeaveMethod);
+  co_return co_await orders_.leave(*request);
 }
 
 }  // namespace namdb::memory

@@ -2,6 +2,8 @@
 // now. It says where regions are, and takes orders to move one here. Workers are told to look elsewhere;
 // other memory servers see by the epoch 0 of its welcome that no region is here.
 //
+// It may have a copy of one (follower.h).
+//
 // To the claim that took the region away it says yes: no peer of the former memory server has a channel any
 // more, for this object is made when that server has ended (region_host.h).
 //
@@ -15,18 +17,30 @@
 
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
+#include "common/placement/follow_calls.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/placement/arrival.h"
+#include "memory/placement/follower.h"
 #include "memory/placement/place_record.h"
 
 namespace namdb::memory {
 
+// The copy that a host without a region may have, and orders about it.
+class CopyOrders {
+ public:
+  virtual ~CopyOrders() = default;
+  // Null: the host follows nobody.
+  virtual const Follower* follower() const = 0;
+  virtual reactor::Task<Status> copy(placement::CopyRequest request) = 0;
+  virtual reactor::Task<Status> leave(placement::LeaveRequest request) = 0;
+};
+
 class VacantHost final : public fabric::Service {
  public:
-  // All outlive this. `arrival`: null where the region has gone. `shut_down` is called when a tool asks for
-  // that.
-  VacantHost(std::uint32_t server_count, PlaceKeeper& keeper, Arrival* arrival,
+  // All outlive this. `arrival`: null where the region has gone, or the host may have a copy. `shut_down` is
+  // called when a tool asks for that.
+  VacantHost(std::uint32_t server_count, PlaceKeeper& keeper, Arrival* arrival, CopyOrders& orders,
              std::function<void()> shut_down);
 
   Result<std::string> on_connect(fabric::PeerId peer, std::string_view hello) override;
@@ -39,10 +53,13 @@ class VacantHost final : public fabric::Service {
   reactor::Task<Status> configuration(std::string_view request, std::string* reply);
   Status hand_over(std::string_view request, std::string& reply) const;
   Status move(std::string_view request, std::string& reply);
+  reactor::Task<Status> copy(std::string_view request);
+  reactor::Task<Status> leave(std::string_view request);
 
   std::uint32_t server_count_;
   PlaceKeeper& keeper_;
   Arrival* arrival_;
+  CopyOrders& orders_;
   std::function<void()> shut_down_;
 };
 

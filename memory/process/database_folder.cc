@@ -72,6 +72,13 @@ bool DatabaseFolder::exists(const fs::path& path) {
   return fs::exists(path / kIdentityName, ignored);
 }
 
+bool DatabaseFolder::is_unfinished(const fs::path& path) {
+  const auto text = read_whole_file(path / kIdentityName);
+  if (!text.ok() || !text.value()) return false;
+  const Result<FolderIdentity> identity = read_folder_identity(*text.value());
+  return identity.ok() && !identity->complete;
+}
+
 Result<std::unique_ptr<DatabaseFolder>> DatabaseFolder::open(fs::path path, const Wanted& wanted) {
   if (::access(path.c_str(), R_OK | W_OK | X_OK) != 0) return cannot_use("use", path, errno);
   const fs::path file = path / kIdentityName;

@@ -37,6 +37,8 @@ class DatabaseFolder {
 
   // Whether a database was created there, or its creation begun.
   static bool exists(const std::filesystem::path& path);
+  // Whether a creation was begun there, and has not come to its end.
+  static bool is_unfinished(const std::filesystem::path& path);
   // Makes what is missing of a new folder. The folder itself is there.
   static Result<std::unique_ptr<DatabaseFolder>> open(std::filesystem::path path, const Wanted& wanted);
 

@@ -189,7 +189,10 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
       ->type_name("FOLDER");
   app.add_flag("--join", flags.join,
                "A new folder waits for the region of --server-id, which namctl memory drain sends here from\n"
-               "another host. Without effect where DIR has a database");
+               "another host. With --configuration-store it becomes a copy of that region: at once if\n"
+               "--server-id is given, otherwise when namctl memory add says so. Without effect where DIR\n"
+               "has a database");
+  add_store_flags(app, flags.store);
   std::vector<std::string> force;
   app.add_option(
          "--force", force,
@@ -238,8 +241,6 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
     return wrong("--restore is for --durability flushed: at level memory nothing is on disk");
   if (flags.join && (!flushed || !flags.restore.empty()))
     return wrong("--join is for --durability flushed, and goes without --restore");
-  if (flags.join && flags.options.server_count > 1)
-    return wrong("--join is for a database of one memory server: those of several stay where they are");
   if (flags.log_bytes < kSmallestLog_bytes) return wrong("--log-bytes must be at least 16MiB");
   if (const layout::Preset* const preset = layout::find_preset(flags.options.preset)) {
     if (app.count("--protocol") + app.count("--stages") != 0) {
@@ -300,6 +301,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   if (shared != flags.listen.starts_with("unix:")) {
     return wrong("--listen " + flags.listen + " is no address of --fabric " + flags.fabric);
   }
+  flags.store.server_named = app.count("--server-id") != 0;
+  if (std::string message = wrong_store_flags(flags.store, flushed, flags.listen); !message.empty())
+    return wrong(message);
   if (!flags.listen_local.empty() && shared)
     return wrong("--listen-local is for --fabric tcp and verbs: shm listens at a socket anyway");
   if (!flags.listen_local.empty() && !flags.listen_local.starts_with("unix:"))

@@ -11,6 +11,7 @@
 #include "common/config/service_flags.h"
 #include "memory/options.h"
 #include "memory/process/region_memory.h"
+#include "memory/process/store_flags.h"
 
 namespace namdb::memory {
 
@@ -36,6 +37,7 @@ struct Flags {
   std::string restore;                              // a folder of a backup, or empty
   bool join = false;                                // a new folder waits for a region
   bool force_claim = false;
+  StoreFlags store;
   Options options;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/fabric/region_words.h"
+#include "common/layout/order_lanes.h"
 #include "common/layout/protocol.h"
 #include "common/layout/record.h"
 #include "common/layout/timestamp_vector.h"
@@ -53,6 +54,8 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
     map.vector_capacity = parts.capacity(options.vector_capacity);
     used += layout::vector_bytes(map.vector_capacity);
   }
+  if (options.server_id == 0 && layout::find_protocol(options.protocol)->ordered)
+    used = layout::order_lanes_offset(map.vector_offset, map.vector_capacity) + layout::kOrderLanes_bytes;
   map.first_extent_offset = round_up(used, extent);
   if (bytes.size() < map.first_extent_offset + extent) {
     return bad("a region of " + std::to_string(bytes.size()) + " bytes is too small: it needs at least " +

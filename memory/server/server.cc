@@ -152,6 +152,7 @@ Result<std::string> MemoryServer::on_connect(fabric::PeerId id, std::string_view
   welcome.set_timestamp_vector(std::string(layout::name_of(state_.options.timestamp_vector)));
   welcome.set_shared_read_locks(state_.options.shared_read_locks);
   if (state_.control) welcome.set_database_id(state_.control->database_id());
+  welcome.set_leased(state_.has_store);
   return welcome.SerializeAsString();
 }
 

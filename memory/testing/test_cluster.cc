@@ -68,12 +68,12 @@ control::TableDescriptor accounts(const std::string& name, std::uint64_t buckets
   return table;
 }
 
-TestClient::TestClient(fabric::sim::SimWorld& world, const std::string& name)
-    : world_(world), node_(world.add_node(name)), fabric_(node_) {}
+TestClient::TestClient(fabric::sim::SimWorld& world, const std::string& name, std::string address)
+    : world_(world), node_(world.add_node(name)), address_(std::move(address)), fabric_(node_) {}
 
 Status TestClient::connect(const control::Hello& greeting) {
   std::string bytes;
-  auto channel = world_.run(node_, fabric_.connect("sim:m0", greeting.SerializeAsString(), &bytes));
+  auto channel = world_.run(node_, fabric_.connect(address_, greeting.SerializeAsString(), &bytes));
   if (!channel.ok()) return channel.status();
   channel_ = std::move(*channel);
   REQUIRE(welcome_.ParseFromString(bytes));
@@ -182,8 +182,8 @@ Status TestClient::hint(std::uint16_t method, std::uint32_t table,
 }
 
 TestCluster::TestCluster(Options options, std::uint64_t region_bytes, std::uint64_t seed,
-                         const Prepare& prepare)
-    : world(seed), node(world.add_node("m0")), memory_(region_bytes / 8) {
+                         const Prepare& prepare, const std::string& address)
+    : world(seed), node(world.add_node("m0")), memory_(region_bytes / 8), address_(address) {
   const auto region = std::as_writable_bytes(std::span(memory_));
   auto created = MemoryServer::create(node, region, std::move(options));
   REQUIRE(created.ok());
@@ -191,7 +191,7 @@ TestCluster::TestCluster(Options options, std::uint64_t region_bytes, std::uint6
   if (prepare) prepare(*this);
   fabric = std::make_unique<fabric::sim::SimServerFabric>(node, region, *server);
   server->start(*fabric);
-  REQUIRE(world.run(node, fabric->listen("sim:m0")).ok());
+  REQUIRE(world.run(node, fabric->listen(address_)).ok());
 }
 
 TestCluster::~TestCluster() {

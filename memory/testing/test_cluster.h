@@ -33,7 +33,7 @@ control::TableDescriptor accounts(const std::string& name, std::uint64_t buckets
 
 class TestClient {
  public:
-  TestClient(fabric::sim::SimWorld& world, const std::string& name);
+  TestClient(fabric::sim::SimWorld& world, const std::string& name, std::string address = "sim:m0");
   // Not connected afterwards when there is an error.
   Status connect(const control::Hello& greeting);
   // Ends the channel; the server learns of it in virtual time.
@@ -69,6 +69,7 @@ class TestClient {
  private:
   fabric::sim::SimWorld& world_;
   fabric::sim::SimNode& node_;
+  std::string address_;  // of the memory server
   fabric::sim::SimClientFabric fabric_;
   std::unique_ptr<fabric::Channel> channel_;
   control::Welcome welcome_;
@@ -79,10 +80,11 @@ class TestCluster {
   // Changes to the server before it starts.
   using Prepare = std::function<void(TestCluster& cluster)>;
   explicit TestCluster(Options options = small_options(), std::uint64_t region_bytes = 8U << 20,
-                       std::uint64_t seed = 1, const Prepare& prepare = {});
+                       std::uint64_t seed = 1, const Prepare& prepare = {},
+                       const std::string& address = "sim:m0");
   ~TestCluster();
   std::unique_ptr<TestClient> client(const std::string& name) {
-    return std::make_unique<TestClient>(world, name);
+    return std::make_unique<TestClient>(world, name, address_);
   }
   void run_for(std::uint64_t duration_ns) { world.run_for(duration_ns); }
 
@@ -112,6 +114,7 @@ class TestCluster {
 
  private:
   std::vector<std::uint64_t> memory_;
+  std::string address_;
 
  public:
   std::unique_ptr<MemoryServer> server;

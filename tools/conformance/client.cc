@@ -17,6 +17,7 @@ constexpr const char* kByGroup = "items_by_group";
 constexpr const char* kByGroupHash = "items_by_group_hash";
 constexpr const char* kByCode = "items_by_code";
 constexpr std::uint32_t kAttempts = 50;
+constexpr std::uint64_t kPatience_ns = 5 * kMillisecond_ns;
 enum Column : std::uint32_t { kId, kGroup, kCode, kValue };
 
 layout::Schema schema() {
@@ -34,7 +35,13 @@ Client::Client(Database& database, std::size_t compute)
     : database_(database),
       compute_(compute),
       engine_(database.engine(compute)),
+      patience_(engine_.executor()),
       session_(engine_.open_session()) {}
+
+Status Patience::check_wait(layout::GlobalAddress /*held*/, std::uint64_t since_ns) const {
+  if (clock_.now_ns() - since_ns < kPatience_ns) return {};
+  return Status(ErrorCode::serialization_failure, "it has waited for another transaction");
+}
 
 Status Client::create_table() {
   return database_.run(compute_, do_create());
@@ -61,6 +68,7 @@ void Client::begin() {
   database_.wait(database_.clocks_apart_ns());
   step(open());
   transaction_ = engine_.begin(*session_);
+  transaction_->set_interrupt(&patience_);
 }
 
 void Client::step(Task<Status> task) {

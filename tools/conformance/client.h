@@ -27,6 +27,17 @@ struct Sum {
   friend bool operator==(const Sum&, const Sum&) = default;
 };
 
+// Ends a transaction that waits for another one: both are driven by one thread.
+class Patience final : public txn::Interrupt {
+ public:
+  explicit Patience(const Clock& clock) : clock_(clock) {}
+  Status check() const override { return {}; }
+  Status check_wait(layout::GlobalAddress held, std::uint64_t since_ns) const override;
+
+ private:
+  const Clock& clock_;
+};
+
 class Client {
  public:
   Client(Database& database, std::size_t compute);
@@ -80,6 +91,7 @@ class Client {
   Database& database_;
   std::size_t compute_;
   txn::Engine& engine_;
+  Patience patience_;
   std::unique_ptr<txn::Session> session_;
   std::unique_ptr<txn::Transaction> transaction_;
   storage::TableRef table_;

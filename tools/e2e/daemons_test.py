@@ -46,6 +46,19 @@ class WrongStarts(TestCase):
         self.refused(2, "--region-limit is not for --fabric verbs", "nam-memoryd", "--data", self.data, "--fabric",
                      "verbs", "--region-bytes", "64MiB", "--region-limit", "128MiB")
 
+    def test_configuration_stores_that_do_not_fit(self):
+        store = ("--configuration-store", f"file:{self.data}/configuration")
+        self.memoryd(2, "--copies needs --configuration-store", "--copies", 2)
+        self.memoryd(2, "--copies", *store, "--copies", 18)
+        self.memoryd(2, "--configuration-store is for --durability flushed", *store, "--durability", "memory")
+        self.memoryd(2, "a configuration store is file:FOLDER or etcd://", "--configuration-store", self.data)
+        self.memoryd(2, "ends with the cluster's name", "--configuration-store", "etcd://127.0.0.1:2379")
+        self.memoryd(2, "a certificate for etcd and its key go together", "--configuration-store", "etcd://127.0.0.1:2379/bank",
+                     "--etcd-ca", "ca", "--etcd-cert", "certificate")
+        self.memoryd(2, "certificates and users are for etcd", *store, "--etcd-user", "user")
+        self.memoryd(2, "--etcd-user go with --configuration-store", "--etcd-user", "user")
+        self.refused(2, "give --address", "nam-memoryd", "--data", self.data / "m", "--fabric", "tcp", "--listen", "0.0.0.0:7400", *store)
+
     def test_rdma_devices_are_refused_where_there_are_none(self):
         for name in ("nam-memoryd", "nam-computed"):
             folder = ("--data", self.data)

@@ -24,8 +24,9 @@ def serializable_clusters():
     """Protocol, what it promises, transport, servers, stages: sessions and tables on one server over shm, spread over
     two over tcp. Each protocol over one transport; whole over both, and with all stages two-sided too."""
     promises = {"occ": "strict", "nowait": "strict", "waitdie": "strict", "mvcc": "serializable",
-                "sundial": "serializable", "drtm": "strict"}
-    own = {"occ": "tcp", "nowait": "shm", "waitdie": "tcp", "mvcc": "tcp", "sundial": "shm", "drtm": "tcp"}
+                "sundial": "serializable", "drtm": "strict", "calvin": "strict"}
+    own = {"occ": "tcp", "nowait": "shm", "waitdie": "tcp", "mvcc": "tcp", "sundial": "shm", "drtm": "tcp",
+           "calvin": "tcp"}
     everything = WHOLE
     for protocol, promise in promises.items():
         for fabric, servers in (("shm", 1), ("tcp", 2)):

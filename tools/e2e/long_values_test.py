@@ -8,7 +8,7 @@ import psycopg
 from harness import FABRICS, Cluster, TestCase, Workers, main, until
 from ledger import AWAY
 
-PROTOCOLS = ("si", "occ", "nowait", "waitdie", "mvcc", "sundial")
+PROTOCOLS = ("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin")
 LETTERS = "abcdefgh"
 
 

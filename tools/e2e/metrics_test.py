@@ -12,8 +12,10 @@ from harness import Cluster, Daemon, TestCase, free_port, main, namctl, program,
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTED = set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/metrics.md").read_text(), re.M))
 NAME = re.compile(r"\bnamdb_(?:memory|compute)_\w+")
-# They are there only after something has happened.
-SOMETIMES = {"namdb_compute_aborts_total", "namdb_memory_checkpoint_age_seconds", "namdb_memory_checkpoint_duration_seconds"}
+# They are there only after something has happened, or where regions have copies.
+SOMETIMES = {"namdb_compute_aborts_total", "namdb_memory_checkpoint_age_seconds", "namdb_memory_checkpoint_duration_seconds",
+             "namdb_memory_copies_wanted", "namdb_memory_copies_in_sync", "namdb_memory_copy_in_sync",
+             "namdb_memory_copy_lag_bytes"}
 
 
 def get(port, path="/metrics"):

@@ -4,29 +4,10 @@ import json
 import random
 import subprocess
 import time
-from pathlib import Path
 
-import psycopg
-
-from harness import FABRICS, PATIENCE_S, Cluster, TestCase, free_port, main, namctl, program, until
-from ledger import AWAY, Ledger
-
-
-def command_of(cluster, name):
-    return Path(f"/proc/{cluster.pid(name)}/cmdline").read_text().split("\0")[:-1]
-
-
-def option(command, flag):
-    return command[command.index(flag) + 1]
-
-
-def serves(cluster, server=0):
-    try:
-        return cluster.query("SELECT count(*) FROM ledger", server=server) is not None
-    except psycopg.Error as error:
-        if error.sqlstate not in AWAY:
-            raise
-        return False
+from harness import FABRICS, Cluster, TestCase, main, namctl, program, until
+from ledger import Ledger
+from moving import NewHost, command_of, drain, option, serves, states
 
 
 class Writes(Ledger):
@@ -37,66 +18,11 @@ class Writes(Ledger):
         return f"{client}-{n}-" + "x" * (n * 37 % 60)
 
 
-class NewHost:
-    """A host that waits for the region of that memory server; a context manager."""
-
-    def __init__(self, cluster, name, tag="new", **options):
-        self.folder = cluster.data / f"{name}-{tag}"
-        self.log_path = cluster.data / "log" / f"{name}-{tag}.log"
-        self.command = command_of(cluster, name)
-        self.old = option(self.command, "--listen")
-        unix = self.old.startswith("unix:")
-        self.address = f"unix:{cluster.data}/run/{name}-{tag}.sock" if unix else f"127.0.0.1:{free_port()}"
-        for flag, value in (("--data", self.folder), ("--listen", self.address)):
-            self.command[self.command.index(flag) + 1] = str(value)
-        for flag, value in options.items():
-            self.command[self.command.index("--" + flag.replace("_", "-")) + 1] = str(value)
-        if "--metrics-listen" in self.command:
-            at = self.command.index("--metrics-listen")
-            del self.command[at:at + 2]
-        self.command += ["--join"]
-        self.process = None
-
-    def start(self):
-        before = self.log().count("ready at")
-        with open(self.log_path, "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
-        until(lambda: self.log().count("ready at") > before or self.process.poll() is not None, "the new host answers")
-        return self
-
-    def log(self):
-        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait(PATIENCE_S)
-
-    def __enter__(self):
-        return self.start()
-
-    def __exit__(self, *_):
-        self.kill()
-
-
-def drain(cluster, host, **options):
-    return namctl("memory", "drain", host.old, "--to", host.address, "--data", cluster.data, "--json",
-                  timeout=2 * PATIENCE_S, **options)
-
-
-def states(cluster, *addresses):
-    flags = [word for address in addresses for word in ("--memory-server", address)]
-    key = cluster.data / "cluster.key"
-    if key.exists():
-        flags += ["--cluster-key", key]
-    done = namctl("memory", "list", *flags, "--json")
-    return [(host["address"], host.get("state")) for host in json.loads(done.stdout)["hosts"]]
-
-
 class Moves(TestCase):
     def check_moved(self, cluster, host, done):
         self.assertEqual(done.returncode, 0, done.stderr + host.log())
         self.assertEqual(json.loads(done.stdout)["to"], host.address)
-        self.assertIn("the region has come here; it was away for", host.log())
+        until(lambda: "the region has come here; it was away for" in host.log(), "the new host says how long that took")
         self.assertEqual(states(cluster, host.old)[:2], [(host.old, "departed"), (host.address, "here")])
 
     def test_while_clients_write(self):
@@ -182,11 +108,11 @@ class Refusals(TestCase):
                          "has no region")
             self.assert_serves(cluster)
 
-    def test_a_host_for_one_of_several(self):
-        with Cluster(memory_servers=2, durability="flushed") as cluster:
-            done = subprocess.run([*command_of(cluster, "memory-1"), "--join"], capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("--join is for a database of one memory server", done.stderr)
+    def test_the_host_of_another_region(self):
+        with Cluster(memory_servers=2, durability="flushed") as cluster, NewHost(cluster, "memory-1") as host:
+            host.old = option(command_of(cluster, "memory-0"), "--listen")
+            self.refused(drain(cluster, host), "waits for the region of memory server 1")
+            self.assert_serves(cluster)
 
     def test_a_server_that_keeps_nothing(self):
         with Cluster(durability="flushed") as other, Cluster() as cluster, NewHost(other, "memory-0") as host:

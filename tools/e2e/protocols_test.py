@@ -21,9 +21,11 @@ CLUSTERS = (
     ("si", "shm", "two-sided", 2),
     ("drtm", "tcp", "one-sided", 2),
     ("drtm", "shm", "two-sided", 1),
+    ("calvin", "tcp", "one-sided", 2),
+    ("calvin", "shm", "two-sided", 1),
 )
 # Each protocol once; both transports, and stages of each kind.
-SAMPLE = tuple(CLUSTERS[i] for i in (1, 3, 5, 6, 9, 10, 11))
+SAMPLE = tuple(CLUSTERS[i] for i in (1, 3, 5, 6, 9, 10, 11, 13))
 
 
 def cluster_of(protocol, fabric, stages, memory_servers, **options):
@@ -152,7 +154,7 @@ class Serializable(TestCase):
         return ends
 
     def test_neither_write_skew_nor_phantoms(self):
-        for protocol in ("occ", "nowait", "waitdie", "mvcc", "sundial", "drtm"):
+        for protocol in ("occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin"):
             with self.subTest(protocol=protocol), cluster_of(protocol, "shm", "one-sided", 1) as cluster:
                 with cluster.connect() as connection:
                     self.assertEqual(connection.execute("SHOW transaction_isolation").fetchone(), ("serializable",))

@@ -19,15 +19,19 @@ TABLES = {
     "unique_v": "CREATE TABLE unique_v (id integer PRIMARY KEY, v integer UNIQUE)",
     "empty": "CREATE TABLE empty (id integer PRIMARY KEY)",
     "long": "CREATE TABLE long (id integer PRIMARY KEY, v text)",
+    "made": "CREATE TABLE made (id integer PRIMARY KEY, v text, n integer, twice integer GENERATED ALWAYS AS (n * 2) STORED)",
 }
 INDEXES = ("CREATE INDEX plain_v ON plain (v)", "CREATE INDEX wide_c ON wide (c DESC, a)",
-           "CREATE INDEX wide_b ON wide USING hash (b)")
+           "CREATE INDEX wide_b ON wide USING hash (b)", "CREATE UNIQUE INDEX made_lower ON made (lower(v))",
+           "CREATE INDEX made_part ON made (n) WHERE twice > 100")
 # Each is answered by another way to the rows.
 QUESTIONS = ("SELECT * FROM plain ORDER BY id", "SELECT * FROM wide ORDER BY a, b", "SELECT * FROM unique_v ORDER BY id",
              "SELECT * FROM empty", "SELECT id FROM plain WHERE v >= 'v1' AND v < 'v2' ORDER BY v, id",
              "SELECT a, c FROM wide WHERE c > 10 ORDER BY c DESC, a", "SELECT a FROM wide WHERE b = 'b3' ORDER BY a",
              "SELECT id FROM unique_v WHERE v = 7", "SELECT count(*) FROM wide",
-             "SELECT id, length(v), md5(v) FROM long ORDER BY id",
+             "SELECT id, length(v), md5(v) FROM long ORDER BY id", "SELECT * FROM made ORDER BY id",
+             "SELECT id FROM made WHERE lower(v) = 'v7'", "SELECT id FROM made WHERE twice > 100 ORDER BY n DESC, id",
+             "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'made' ORDER BY 1",
              "SELECT table_name FROM namdb_tables ORDER BY table_name",
              "SELECT index_name, is_ready, columns, method FROM namdb_indexes ORDER BY index_name")
 
@@ -41,6 +45,7 @@ def fill(cluster):
             connection.execute("INSERT INTO wide VALUES (%s, %s, %s, '2024-02-29 12:00:00', %s)",
                                (i, f"b{i % 7}", i / 4, i % 2 == 0))
             connection.execute("INSERT INTO unique_v VALUES (%s, %s)", (i, i + 5))
+            connection.execute("INSERT INTO made VALUES (%s, %s, %s)", (i, f"V{i}", i % 90))
         connection.execute("INSERT INTO dropped VALUES (1)")
         connection.execute("INSERT INTO long SELECT i, repeat(md5(i::text), 10 * i) FROM generate_series(0, 40) i")
         connection.commit()
@@ -95,6 +100,7 @@ class MemoryServerRestarts(TestCase):
                 self.assertTrue(alive(compute))
                 # All can be changed as ever.
                 self.assert_sqlstate("23505", cluster.query, "INSERT INTO unique_v VALUES (1000, 7)")
+                self.assert_sqlstate("23505", cluster.query, "INSERT INTO made VALUES (1000, 'v7', 1)")
                 cluster.query("UPDATE plain SET v = v")
                 cluster.query("DELETE FROM unique_v")
                 cluster.query("DROP TABLE wide")
@@ -102,7 +108,7 @@ class MemoryServerRestarts(TestCase):
                 self.assertEqual(cluster.query("SELECT count(*) FROM plain"), [(200,)])
 
     def test_with_each_protocol(self):
-        for protocol in self.covering(("si", "occ", "nowait", "waitdie", "mvcc", "sundial")):
+        for protocol in self.covering(("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin")):
             with self.subTest(protocol=protocol), \
                     Cluster(durability="flushed", memory_flags=[f"--protocol={protocol}"]) as cluster:
                 fill(cluster)
@@ -201,13 +207,14 @@ class SeveralMemoryServers(TestCase):
                             self.assertEqual(cluster.pid(name), pid)
                             self.assertTrue(alive(pid), name)
                 self.assert_sqlstate("23505", cluster.query, "INSERT INTO unique_v VALUES (1000, 7)")
+                self.assert_sqlstate("23505", cluster.query, "INSERT INTO made VALUES (1000, 'v7', 1)")
                 cluster.query("UPDATE plain SET v = v")
                 cluster.query("DROP TABLE wide")
                 cluster.query("CREATE TABLE wide (id integer PRIMARY KEY)")
                 self.assertEqual(cluster.query("SELECT count(*) FROM plain"), [(200,)])
 
     def test_with_each_protocol_and_vector(self):
-        for protocol in self.covering(("si", "occ", "nowait", "waitdie", "mvcc", "sundial")):
+        for protocol in self.covering(("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin")):
             with self.subTest(protocol=protocol), \
                     Cluster(memory_servers=2, durability="flushed", memory_flags=[
                         f"--protocol={protocol}", "--timestamp-vector=partitioned"]) as cluster:
@@ -319,7 +326,7 @@ class AnswersBeforeTheDisk(TestCase):
             connection.execute("SET namdb.durability = memory")
 
     def test_a_session_sees_its_own_commits_at_once(self):
-        for protocol in self.covering(("si", "occ", "nowait", "waitdie", "mvcc", "sundial")):
+        for protocol in self.covering(("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin")):
             with self.subTest(protocol=protocol), \
                     Cluster(durability="flushed", memory_flags=[f"--protocol={protocol}"]) as cluster:
                 fill(cluster)

@@ -95,12 +95,34 @@ class ThroughEverything(TestCase):
                 self.assertEqual(cluster.query("SELECT v FROM t WHERE id = 1"), [("kept",)])
 
 
+class GeneratedColumns(TestCase):
+    def test_psql_describes_them_and_their_indexes_as_it_does_those_of_postgresql(self):
+        with self.shared() as cluster:
+            cluster.query("CREATE TABLE made (id integer PRIMARY KEY, a integer, b integer GENERATED ALWAYS AS (a * 2) STORED, "
+                          "v varchar(20))")
+            cluster.query("CREATE UNIQUE INDEX ON made (lower(v), (a + 1) DESC) WHERE a > 0 AND v IS NOT NULL")
+            done = run("psql", "-h", "127.0.0.1", "-p", cluster.port, "-U", "tester", "-X", "-c", "\\d made", "namdb")
+            cluster.query("DROP TABLE made")
+            self.assertIn(" b      | integer               |           |          | generated always as (a * 2) stored", done.stdout)
+            self.assertIn('    "made_lower_expr_idx" UNIQUE, btree (lower(v::text), (a + 1) DESC) WHERE a > 0 AND v IS NOT NULL',
+                          done.stdout.splitlines())
+            self.assertEqual(done.stdout.count("|"), 4 * 5)
+
+    def test_procedures_of_libraries_do_not_use_tables_that_have_them(self):
+        with self.shared() as cluster:
+            cluster.query("CREATE TABLE accounts (custid bigint PRIMARY KEY, name varchar(20))")
+            cluster.query("CREATE INDEX ON accounts (lower(name))")
+            self.assert_sqlstate("0A000", cluster.query, "CALL smallbank_balance(1)")
+            cluster.query("DROP TABLE accounts")
+
+
 class Errors(TestCase):
     def test_errors_carry_their_fields(self):
         for fabric in self.covering(FABRICS):
             with self.subTest(fabric=fabric), Cluster(fabric) as cluster, cluster.connect() as connection:
                 connection.execute("CREATE TABLE t (id bigint PRIMARY KEY, code varchar(9) UNIQUE, n integer NOT NULL)")
                 connection.execute("CREATE UNIQUE INDEX hashed ON t USING hash (n)")
+                connection.execute("CREATE UNIQUE INDEX upper_code ON t (upper(code))")
                 connection.execute("INSERT INTO t VALUES (7, 'seven', 1)")
 
                 def told(statement):
@@ -112,6 +134,7 @@ class Errors(TestCase):
                         ("INSERT INTO t VALUES (7, 'other', 2)", "t_pkey", "Key (id)=(7) already exists."),
                         ("INSERT INTO t VALUES (8, 'seven', 2)", "t_code_key", "Key (code)=(seven) already exists."),
                         ("INSERT INTO t VALUES (8, 'eight', 1)", "hashed", "Key (n)=(1) already exists."),
+                        ("INSERT INTO t VALUES (8, 'Seven', 2)", "upper_code", "Key (upper(code::text))=(SEVEN) already exists."),
                         ("INSERT INTO t VALUES (8, 'a', 2), (9, 'a', 3)", "t_code_key", "Key (code)=(a) already exists.")):
                     diag = told(statement)
                     self.assertEqual((diag.sqlstate, diag.schema_name, diag.table_name, diag.constraint_name,

@@ -33,6 +33,7 @@ Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
     content.at("sql_port").get_to(cluster.sql_port);
     content.at("memory_addresses").get_to(cluster.memory_addresses);
     // Not in files of older versions.
+    cluster.copies = content.value("copies", std::uint32_t{1});
     cluster.protocol = content.value("protocol", std::string());
     cluster.stages = content.value("stages", std::string());
     cluster.durability = content.value("durability", std::string());
@@ -44,8 +45,8 @@ Result<ClusterFile> read_cluster_file(const std::filesystem::path& data) {
     cluster.procedure_libraries = content.value("procedure_libraries", std::vector<std::string>());
     cluster.memory_flags = content.value("memory_flags", std::vector<std::string>());
     cluster.compute_flags = content.value("compute_flags", std::vector<std::string>());
-    const std::size_t sockets = cluster.local_path ? cluster.memory_servers : 0;
-    if (cluster.memory_addresses.size() == cluster.memory_servers && cluster.local_sockets.size() == sockets)
+    const std::size_t sockets = cluster.local_path ? cluster.hosts() : 0;
+    if (cluster.memory_addresses.size() == cluster.hosts() && cluster.local_sockets.size() == sockets)
       return cluster;
   } catch (const nlohmann::json::exception&) {
   }
@@ -63,6 +64,7 @@ Status remove_cluster_file(const std::filesystem::path& data) {
 Status write_cluster_file(const std::filesystem::path& data, const ClusterFile& cluster) {
   const nlohmann::json content = {{"fabric", cluster.fabric},
                                   {"memory_servers", cluster.memory_servers},
+                                  {"copies", cluster.copies},
                                   {"compute_servers", cluster.compute_servers},
                                   {"sql_port", cluster.sql_port},
                                   {"memory_addresses", cluster.memory_addresses},

@@ -45,6 +45,7 @@ nlohmann::json to_json(const ClusterView& view) {
     } else {
       const control::StatusReply& reply = server.reply;
       entry["server_id"] = reply.server_id();
+      entry["copies"] = server.copies;
       entry["epoch"] = reply.epoch();
       entry["fabric"] = reply.fabric();
       entry["protocol"] = reply.protocol();
@@ -101,8 +102,17 @@ nlohmann::json to_json(const ClusterView& view) {
     }
     compute.push_back(entry);
   }
+  nlohmann::json others = nlohmann::json::array();
+  for (const HostView& host : view.others) {
+    others.push_back({{"address", host.address},
+                      {"server_id", host.reply.server_id},
+                      {"state", name_of(host.reply.state)},
+                      {"copied_bytes", host.reply.copied_bytes},
+                      {"total_bytes", host.reply.total_bytes}});
+  }
   return {{"all_up", view.all_answer()},
           {"memory_servers", memory},
+          {"other_hosts", others},
           {"compute_servers", compute},
           {"indexes", to_json(view_indexes(view))}};
 }

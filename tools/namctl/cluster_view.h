@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "proto/control.pb.h"
 #include "tools/namctl/control_client.h"
+#include "tools/namctl/region_hosts.h"
 
 namespace namdb::namctl {
 
@@ -18,12 +19,15 @@ struct ClusterAddress {
   FabricAccess access;
   std::vector<std::string> memory;   // unix:PATH or HOST:PORT
   std::vector<std::string> compute;  // HOST:PORT
+  // Hosts that each region is to have, its primary included; 0: not known.
+  std::uint32_t copies = 0;
 };
 
 struct MemoryView {
   std::string address;
-  Status status;               // why it did not answer
-  control::StatusReply reply;  // if it did
+  Status status;                         // why it did not answer
+  control::StatusReply reply;            // if it did
+  std::vector<std::string> copies = {};  // of its region, in sync
 };
 
 struct ComputeView {
@@ -39,9 +43,14 @@ struct ComputeView {
 
 struct ClusterView {
   std::vector<MemoryView> memory;
+  std::vector<HostView> others;  // of memory servers, without a region
   std::vector<ComputeView> compute;
+  std::uint32_t copies = 0;  // as ClusterAddress's
   bool all_answer() const;
 };
+
+// Leaves out hosts that answer, and have no region.
+void keep_region_hosts(ControlPlane& control, ClusterAddress& address);
 
 // Asks every server; one that does not answer is part of the view. Each memory server reads the rings of
 // `sample_records` records.

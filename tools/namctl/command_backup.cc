@@ -232,6 +232,7 @@ int run_backup(const ClusterFlags& flags, const std::string& folder, bool json) 
   Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
   Backup backup(output, **control, fs::absolute(folder).lexically_normal());
+  keep_region_hosts(**control, *address);
   const Status status = backup.run(address->memory);
   if (!status.ok()) return report_error(output, status);
   output.line("the backup is in " + folder);

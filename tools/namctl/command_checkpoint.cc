@@ -58,6 +58,7 @@ int run_checkpoint(const ClusterFlags& flags, std::optional<std::uint32_t> serve
   if (!address.ok()) return report_error(output, address.status());
   Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
+  keep_region_hosts(**control, *address);
   const auto chosen = choose(**control, *address, server);
   if (!chosen.ok()) return report_error(output, chosen.status());
   std::vector<LongCall> calls;

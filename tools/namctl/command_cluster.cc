@@ -43,7 +43,15 @@ std::string stages_text(const control::StatusReply& reply) {
   return text;
 }
 
-void print_memory(const Output& output, const MemoryView& server) {
+std::string copies_text(const MemoryView& server, std::uint32_t wanted) {
+  std::string text = "copies in sync:";
+  for (const std::string& copy : server.copies) text += (text.ends_with(':') ? " " : ", ") + copy;
+  if (server.copies.empty()) text += " none";
+  if (server.copies.size() + 1 < wanted) text += ", FEWER than " + std::to_string(wanted - 1) + " as wanted";
+  return text;
+}
+
+void print_memory(const Output& output, const MemoryView& server, std::uint32_t wanted_copies) {
   if (!server.status.ok()) {
     output.line("memory server " + server.address + ": DOWN, " + server.status.message());
     return;
@@ -57,6 +65,7 @@ void print_memory(const Output& output, const MemoryView& server) {
                    mebibytes(reply.region_bytes()), limit_text(reply).c_str(),
                    reply.huge_pages() ? "2 MiB" : "ordinary", mebibytes(reply.free_bytes()),
                    mebibytes(reply.overflow_bytes())));
+  if (!server.copies.empty() || wanted_copies > 1) output.line("  " + copies_text(server, wanted_copies));
   output.line(text("  versions moved %" PRIu64 ", collected %" PRIu64 ", records reclaimed %" PRIu64,
                    reply.versions_moved(), reply.versions_collected(), reply.records_reclaimed()));
   if (reply.server_id() == 0)
@@ -105,12 +114,13 @@ void print_compute(const Output& output, const ComputeView& server) {
 
 Result<ClusterAddress> locate(const ClusterFlags& flags) {
   if (by_address(flags))
-    return ClusterAddress{{flags.key, flags.fabric, flags.encryption}, flags.memory, flags.compute};
+    return ClusterAddress{{flags.key, flags.fabric, flags.encryption}, flags.memory, flags.compute, 0};
   const std::filesystem::path data = std::filesystem::absolute(flags.data).lexically_normal();
   Result<DevCluster> cluster = dev_state(data);
   if (!cluster.ok()) return cluster.status();
   const ClusterFile& settings = cluster->settings;
-  ClusterAddress address{{key_file(data), settings.fabric, settings.fabric_encryption}, {}, {}};
+  ClusterAddress address{
+      {key_file(data), settings.fabric, settings.fabric_encryption}, {}, {}, settings.copies};
   for (const DaemonState& daemon : cluster->daemons) {
     (daemon.name.starts_with("memory-") ? address.memory : address.compute).push_back(daemon.address);
   }
@@ -124,7 +134,10 @@ int run_status(const ClusterFlags& flags, bool json) {
   Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
   const ClusterView view = view_cluster(**control, *address);
-  for (const MemoryView& server : view.memory) print_memory(output, server);
+  for (const MemoryView& server : view.memory) print_memory(output, server, view.copies);
+  for (const HostView& host : view.others)
+    output.line("host " + host.address + ", of memory server " + std::to_string(host.reply.server_id) + ": " +
+                state_text(host));
   for (const IndexView& index : view_indexes(view)) output.line(index_line(index));
   for (const ComputeView& server : view.compute) print_compute(output, server);
   output.document(to_json(view));

@@ -13,6 +13,7 @@ nlohmann::json to_json(const std::filesystem::path& data, const DevCluster& clus
   nlohmann::json document = {{"data", data.string()},
                              {"fabric", cluster.settings.fabric},
                              {"durability", durability_of(cluster.settings)},
+                             {"copies", cluster.settings.copies},
                              {"database", "namdb"},
                              {"psql", psql_line(cluster.settings.sql_port)}};
   nlohmann::json memory = nlohmann::json::array();

@@ -15,6 +15,7 @@ int run_fabric(const ClusterFlags& flags, bool json) {
   if (!address.ok()) return report_error(output, address.status());
   Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
+  keep_region_hosts(**control, *address);
   const FabricView view = view_fabric(**control, *address);
   for (const std::string& line : to_lines(view)) output.line(line);
   output.document(to_json(view));

@@ -132,6 +132,7 @@ int run_memory(const ClusterFlags& flags, bool json) {
   if (!address.ok()) return report_error(output, address.status());
   Result<std::unique_ptr<ControlPlane>> control = ControlPlane::create(address->access);
   if (!control.ok()) return report_error(output, control.status());
+  keep_region_hosts(**control, *address);
   bool all_good = true;
   nlohmann::json servers = nlohmann::json::array();
   for (const std::string& server : address->memory) {

@@ -1,6 +1,7 @@
 #include "tools/namctl/dev_cluster.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,7 +48,7 @@ Status make_key(const fs::path& data) {
 
 DevCluster state_of(const fs::path& data, const ClusterFile& settings) {
   DevCluster cluster{settings, {}};
-  for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
+  for (std::uint32_t k = 0; k < settings.hosts(); ++k) {
     cluster.daemons.push_back({memory_name(k), settings.memory_addresses[k], 0, false});
   }
   for (std::uint32_t k = 0; k < settings.compute_servers; ++k) {
@@ -86,6 +87,10 @@ Status discard_data(const fs::path& data, const DevCluster& cluster, const Progr
     if (error)
       return environment_error("cannot remove " + (data / daemon.name).string() + ": " + error.message());
   }
+  std::error_code error;
+  fs::remove_all(configuration_folder(data), error);
+  if (error)
+    return environment_error("cannot remove " + configuration_folder(data).string() + ": " + error.message());
   return remove_cluster_file(data);
 }
 
@@ -144,10 +149,11 @@ Result<DevCluster> dev_up(const DevOptions& options, const Progress& progress) {
   if (!compute_program.ok()) return compute_program.status();
 
   Started started(options.data, progress, options.timeout_s);
-  // Memory servers that keep data open it together: none is ready before the others run.
-  const bool together = settings.memory_servers > 1 && durability_of(settings) == kDurabilityFlushed;
+  // Memory servers that keep data open it together: none is ready before the others run. A host with a
+  // region waits for its copies.
+  const bool together = settings.hosts() > 1 && durability_of(settings) == kDurabilityFlushed;
   std::vector<DaemonState*> waiting;
-  for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
+  for (std::uint32_t k = 0; k < settings.hosts(); ++k) {
     DaemonState& daemon = cluster.daemons[k];
     if (daemon.pid != 0) continue;
     const std::vector<std::string> command = memory_command(*memory_program, options, settings, k);
@@ -159,12 +165,12 @@ Result<DevCluster> dev_up(const DevOptions& options, const Progress& progress) {
   for (DaemonState* const daemon : waiting) {
     if (Status status = started.await(*daemon, &memory_says_ready); !status.ok()) return status;
   }
-  for (std::uint32_t k = settings.memory_servers; k < cluster.daemons.size(); ++k) {
+  for (std::uint32_t k = settings.hosts(); k < cluster.daemons.size(); ++k) {
     DaemonState& daemon = cluster.daemons[k];
     if (daemon.pid != 0) continue;
-    Status status = started.start(
-        daemon, compute_command(*compute_program, options, settings, k - settings.memory_servers),
-        &compute_is_ready);
+    Status status =
+        started.start(daemon, compute_command(*compute_program, options, settings, k - settings.hosts()),
+                      &compute_is_ready);
     if (!status.ok()) return status;
   }
   started.keep();
@@ -179,8 +185,16 @@ Result<std::uint32_t> dev_down(const fs::path& data, std::uint32_t timeout_s, bo
   Result<DevCluster> cluster = dev_state(data);
   if (!cluster.ok()) return cluster.status();
   std::uint32_t stopped = 0;
-  // Compute servers first: they close their slots in order while the memory servers are there.
+  // Compute servers first: they close their slots in order while the memory servers are there. Of these all
+  // at once where copies would take over from one that ends before them.
+  bool asked = cluster->settings.copies == 1;
   for (auto daemon = cluster->daemons.rbegin(); daemon != cluster->daemons.rend(); ++daemon) {
+    if (!asked && daemon->name.starts_with("memory-")) {
+      asked = true;
+      for (std::uint32_t k = 0; k < cluster->settings.hosts(); ++k) {
+        if (const auto process = running(data, memory_name(k))) process->signal(SIGTERM);
+      }
+    }
     const Result<bool> ran = stop_daemon(data, daemon->name, timeout_s, progress);
     if (!ran.ok()) return ran.status();
     if (*ran) ++stopped;

@@ -19,6 +19,7 @@ struct DevOptions {
   // Daemons that run keep the options that they were started with.
   std::optional<std::string> fabric;             // shm
   std::optional<std::uint32_t> memory_servers;   // 1
+  std::optional<std::uint32_t> copies;           // 1
   std::optional<std::uint32_t> compute_servers;  // 1
   std::optional<std::uint16_t> sql_port;         // 5433
   std::optional<std::string> protocol;           // nam-memoryd's default, or what memory_flags say
@@ -47,7 +48,7 @@ struct DaemonState {
 
 struct DevCluster {
   ClusterFile settings;
-  std::vector<DaemonState> daemons;  // memory servers first
+  std::vector<DaemonState> daemons;  // hosts of memory servers first
 };
 
 // Told what goes on, a line each.

@@ -24,11 +24,11 @@ fs::path program_folder() {
   return error ? fs::path("/usr/bin") : self.parent_path();
 }
 
-// nam-memoryd's own default, shared by all memory servers of this machine.
-std::uint64_t default_region_bytes(std::uint32_t memory_servers) {
+// nam-memoryd's own default, shared by all hosts of this machine.
+std::uint64_t default_region_bytes(std::uint32_t hosts) {
   const std::uint64_t memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                                      static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t share = std::min(memory_bytes / 4, kLargestDefaultRegion_bytes) / memory_servers;
+  const std::uint64_t share = std::min(memory_bytes / 4, kLargestDefaultRegion_bytes) / hosts;
   return share >> 21 << 21;
 }
 
@@ -37,6 +37,7 @@ std::string in_words(const ClusterFile& before) {
   return before.fabric + ", port " + std::to_string(before.sql_port) + ", " +
          std::to_string(before.memory_servers) + " memory and " + std::to_string(before.compute_servers) +
          " compute servers, durability " + std::string(durability_of(before)) +
+         (before.copies == 1 ? "" : ", " + std::to_string(before.copies) + " copies") +
          (before.local_path ? ", local path" : "") +
          (before.fabric_encryption.empty() ? "" : ", fabric encryption " + before.fabric_encryption) +
          (before.protocol.empty() ? "" : ", protocol " + before.protocol) +
@@ -58,6 +59,14 @@ Status check_data(const fs::path& data, const ClusterFile& before, const Cluster
     return environment_error(data.string() + " has the data of " + std::to_string(before.memory_servers) +
                                  (before.memory_servers == 1 ? " memory server" : " memory servers"),
                              hint);
+  if (settings.copies < before.copies)
+    return environment_error(data.string() + " has " + std::to_string(before.copies) +
+                                 " copies of its data, and the newest may be at any of its hosts",
+                             hint);
+  // The configuration store has them.
+  if (before.copies > 1 && settings.fabric != before.fabric)
+    return environment_error(
+        data.string() + " has copies, whose addresses are those of fabric " + before.fabric, hint);
   if (durability_of(settings) == kDurabilityMemory)
     return environment_error(
         data.string() + " has data on disk, which a cluster with durability memory would not have", hint);
@@ -84,7 +93,7 @@ bool any_runs(const DevCluster& cluster) {
 
 bool has_data(const fs::path& data, const ClusterFile& settings) {
   std::error_code ignored;
-  for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
+  for (std::uint32_t k = 0; k < settings.hosts(); ++k) {
     if (fs::exists(data / memory_name(k) / "data" / memory::kIdentityName, ignored)) return true;
   }
   return false;
@@ -99,6 +108,7 @@ Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevClu
   const ClusterFile before = settings;
   settings.fabric = options.fabric.value_or(settings.fabric);
   settings.memory_servers = options.memory_servers.value_or(settings.memory_servers);
+  settings.copies = options.copies.value_or(settings.copies);
   settings.compute_servers = options.compute_servers.value_or(settings.compute_servers);
   settings.sql_port = options.sql_port.value_or(settings.sql_port);
   settings.protocol = options.protocol.value_or(settings.protocol);
@@ -106,6 +116,9 @@ Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevClu
   settings.durability = options.durability.value_or(settings.durability);
   settings.local_path = options.local_path.value_or(settings.local_path);
   settings.fabric_encryption = options.fabric_encryption.value_or(settings.fabric_encryption);
+  if (settings.copies > 1 && durability_of(settings) == kDurabilityMemory)
+    return Status(ErrorCode::configuration, "--copies is for --durability flushed",
+                  "at level memory there is nothing that another host could go on with");
   if (settings.local_path && settings.fabric == "shm") {
     if (options.local_path.value_or(false))
       return Status(ErrorCode::configuration, "--local-path is for --fabric tcp and verbs",
@@ -134,7 +147,7 @@ Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevClu
 
 Result<std::vector<std::string>> choose_sockets(const fs::path& data, const ClusterFile& settings) {
   std::vector<std::string> addresses;
-  for (std::uint32_t k = 0; k < settings.memory_servers; ++k) {
+  for (std::uint32_t k = 0; k < settings.hosts(); ++k) {
     Result<fs::path> path = socket_path(data, memory_name(k) + ".sock");
     if (!path.ok()) return path.status();
     addresses.push_back("unix:" + path->string());
@@ -147,13 +160,20 @@ Result<std::vector<std::string>> choose_memory_addresses(const fs::path& data, c
   if (settings.fabric == "shm") return choose_sockets(data, settings);
   const std::uint16_t fabric_port = options.fabric_port;
   std::vector<std::string> addresses;
+  // The configuration store has those of hosts that are there already.
+  std::error_code ignored;
+  if (fs::exists(configuration_folder(data), ignored)) addresses = settings.memory_addresses;
   std::uint32_t port = fabric_port != 0 ? fabric_port : kFirstFabricPort;
-  while (addresses.size() < settings.memory_servers) {
+  while (addresses.size() < settings.hosts()) {
     if (port > 65'535) return environment_error("no free port for the memory servers");
     std::string address = options.fabric_host + ":" + std::to_string(port);
     // One that was killed just now may still have it.
     const bool was_ours =
         std::ranges::find(settings.memory_addresses, address) != settings.memory_addresses.end();
+    if (std::ranges::find(addresses, address) != addresses.end()) {
+      ++port;
+      continue;
+    }
     if (becomes_free(static_cast<std::uint16_t>(port), was_ours)) {
       addresses.push_back(std::move(address));
     } else if (fabric_port != 0) {
@@ -165,16 +185,16 @@ Result<std::vector<std::string>> choose_memory_addresses(const fs::path& data, c
 }
 
 std::vector<std::string> memory_command(const std::string& program, const DevOptions& options,
-                                        const ClusterFile& settings, std::uint32_t server) {
+                                        const ClusterFile& settings, std::uint32_t host) {
   std::vector<std::string> command = {program,
                                       "--data",
-                                      (options.data / memory_name(server)).string(),
+                                      (options.data / memory_name(host)).string(),
                                       "--fabric",
                                       settings.fabric,
                                       "--listen",
-                                      settings.memory_addresses[server],
+                                      settings.memory_addresses[host],
                                       "--server-id",
-                                      std::to_string(server),
+                                      std::to_string(host % settings.memory_servers),
                                       "--server-count",
                                       std::to_string(settings.memory_servers),
                                       "--cluster-key",
@@ -182,13 +202,19 @@ std::vector<std::string> memory_command(const std::string& program, const DevOpt
                                       "--region-bytes",
                                       !settings.region_bytes.empty()
                                           ? settings.region_bytes
-                                          : std::to_string(default_region_bytes(settings.memory_servers))};
+                                          : std::to_string(default_region_bytes(settings.hosts()))};
   command.insert(command.end(), {"--durability", std::string(durability_of(settings))});
   if (settings.memory_servers > 1 && durability_of(settings) == kDurabilityFlushed) {
-    for (const std::string& address : settings.memory_addresses)
-      command.insert(command.end(), {"--memory-server", address});
+    for (std::uint32_t k = 0; k < settings.memory_servers; ++k)
+      command.insert(command.end(), {"--memory-server", settings.memory_addresses[k]});
   }
-  if (settings.local_path) command.insert(command.end(), {"--listen-local", settings.local_sockets[server]});
+  if (settings.copies > 1) {
+    command.insert(command.end(),
+                   {"--configuration-store", "file:" + configuration_folder(options.data).string(),
+                    "--copies", std::to_string(settings.copies)});
+    if (host >= settings.memory_servers) command.emplace_back("--join");
+  }
+  if (settings.local_path) command.insert(command.end(), {"--listen-local", settings.local_sockets[host]});
   add_encryption(settings, command);
   if (!settings.protocol.empty()) command.insert(command.end(), {"--protocol", settings.protocol});
   if (!settings.stages.empty()) command.insert(command.end(), {"--stages", settings.stages});
@@ -213,9 +239,9 @@ std::vector<std::string> compute_command(const std::string& program, const DevOp
                                       sql_address(settings, server),
                                       "--cluster-key",
                                       key_file(options.data).string()};
-  for (const std::string& address : settings.memory_addresses) {
-    command.insert(command.end(), {"--memory-server", address});
-  }
+  const std::uint32_t servers = settings.memory_servers;
+  for (std::uint32_t k = 0; k < servers; ++k)
+    command.insert(command.end(), {"--memory-server", settings.memory_addresses[k]});
   add_encryption(settings, command);
   // Where the path is too long for a socket there is none: loopback is always there.
   const fs::path sockets = options.data / "run";
@@ -230,7 +256,6 @@ std::vector<std::string> compute_command(const std::string& program, const DevOp
     command.insert(command.end(), {"--procedure-library", library});
   }
   // Pairs, as on a rack where each machine runs one of both.
-  const auto servers = static_cast<std::uint32_t>(settings.memory_addresses.size());
   if (servers > 1 || settings.local_path)
     command.insert(command.end(), {"--beside", std::to_string(server % servers)});
   if (settings.local_path)

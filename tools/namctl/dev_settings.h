@@ -29,12 +29,12 @@ Result<std::vector<std::string>> choose_memory_addresses(const std::filesystem::
                                                          const ClusterFile& settings,
                                                          const DevOptions& options);
 
-// A socket in the folder for each memory server.
+// A socket in the folder for each host.
 Result<std::vector<std::string>> choose_sockets(const std::filesystem::path& data,
                                                 const ClusterFile& settings);
 
 std::vector<std::string> memory_command(const std::string& program, const DevOptions& options,
-                                        const ClusterFile& settings, std::uint32_t server);
+                                        const ClusterFile& settings, std::uint32_t host);
 std::vector<std::string> compute_command(const std::string& program, const DevOptions& options,
                                          const ClusterFile& settings, std::uint32_t server);
 

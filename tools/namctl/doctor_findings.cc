@@ -164,7 +164,8 @@ void judge_disk(Findings& findings, const control::DiskStatus& disk) {
   }
 }
 
-void judge_memory_server(Findings& findings, const MemoryView& server, const std::string& version) {
+void judge_memory_server(Findings& findings, const MemoryView& server, const std::string& version,
+                         std::uint32_t wanted_copies) {
   findings.about("memory server " + server.address);
   if (!server.status.ok()) {
     findings.fail("it does not answer: " + server.status.message(),
@@ -204,6 +205,11 @@ void judge_memory_server(Findings& findings, const MemoryView& server, const std
     findings.warn(text("%llu slots of dead compute servers are not decided",
                        static_cast<unsigned long long>(reply.slots_dead())),
                   "start the memory servers that are away");
+  }
+  if (server.copies.size() + 1 < wanted_copies) {
+    findings.warn(
+        text("its region has %zu of %u hosts", server.copies.size() + 1, wanted_copies),
+        "namctl memory list shows hosts; start those that are away, or nam-memoryd --join on others");
   }
   if (findings.count() == before) findings.ok("well, version " + reply.version());
 }
@@ -298,7 +304,7 @@ std::vector<Finding> judge_machine(const MachineFacts& machine) {
 std::vector<Finding> judge_cluster(const ClusterView& view, const std::string& version,
                                    const std::vector<std::optional<double>>& clock_offsets_s) {
   Findings findings("");
-  for (const MemoryView& server : view.memory) judge_memory_server(findings, server, version);
+  for (const MemoryView& server : view.memory) judge_memory_server(findings, server, version, view.copies);
   judge_agreement(findings, view.memory);
   for (std::size_t i = 0; i < view.compute.size(); ++i)
     judge_compute_server(findings, view.compute[i], version, clock_offsets_s[i]);

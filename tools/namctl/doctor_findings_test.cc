@@ -63,6 +63,16 @@ bool all_well(const std::vector<Finding>& findings) {
 
 }  // namespace
 
+TEST_CASE("a region with fewer copies than wanted is a warning", "[doctor]") {
+  ClusterView view;
+  view.copies = 2;
+  view.memory = {good_memory_server(0)};
+  view.memory[0].copies = {"10.0.0.9:7400"};
+  CHECK(all_well(of_cluster(view)));
+  view.memory[0].copies.clear();
+  CHECK(only(of_cluster(view)).text == "its region has 1 of 2 hosts");
+}
+
 TEST_CASE("a machine and a cluster as they should be have no finding", "[doctor]") {
   CHECK(all_well(judge_machine(good_machine())));
   ClusterView view;

@@ -40,6 +40,7 @@ struct Flags {
   std::string fabric_encryption = "auto";
   bool local_path = false;
   std::uint32_t memory_servers = 1;
+  std::uint32_t copies = 1;
   std::uint32_t compute_servers = 1;
   std::uint16_t sql_port = 5433;
   std::string protocol{layout::kDefaultProtocol};
@@ -56,8 +57,8 @@ struct Flags {
   ProceduresFlags procedures;
   std::string drained;
   std::uint32_t drain_timeout_s = 60;
-  std::string from;
-  std::string to;
+  DrainOrder drain;
+  std::string added;
 };
 
 // The mistake in the flags that say how the database works; empty: none.
@@ -82,6 +83,10 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
       ->capture_default_str();
   up->add_option("--memory-servers", flags.memory_servers, "Over which the tables are split")
       ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  up->add_option("--copies", flags.copies,
+                 "Hosts of each memory server's data. With several another one goes on when one is lost")
+      ->check(CLI::Range(1, 4))
       ->capture_default_str();
   up->add_option("--compute-servers", flags.compute_servers, "Each with an SQL port of its own")
       ->check(CLI::Range(1, 64))
@@ -136,6 +141,7 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
     if (up->count("--fabric-encryption") != 0) flags.up.fabric_encryption = flags.fabric_encryption;
     if (up->count("--local-path") != 0) flags.up.local_path = flags.local_path;
     if (up->count("--memory-servers") != 0) flags.up.memory_servers = flags.memory_servers;
+    if (up->count("--copies") != 0) flags.up.copies = flags.copies;
     if (up->count("--compute-servers") != 0) flags.up.compute_servers = flags.compute_servers;
     if (up->count("--port") != 0) flags.up.sql_port = flags.sql_port;
     if (up->count("--protocol") != 0) flags.up.protocol = flags.protocol;
@@ -186,13 +192,30 @@ void add_region_commands(CLI::App& memory, Flags& flags) {
   });
   CLI::App* drain = memory.add_subcommand(
       "drain",
-      "Moves the region of a host to another one, while clients work; returns once it is served there");
-  drain->add_option("from", flags.from, "The host that has it: unix:PATH or HOST:PORT")->required();
-  drain->add_option("--to", flags.to, "A host that waits for it (nam-memoryd --join), as others reach it")
-      ->required();
+      "Frees a host: its region goes to another one while clients work, or its copy is given up; returns "
+      "once that is done");
+  drain->add_option("from", flags.drain.from, "The host: unix:PATH or HOST:PORT")->required();
+  drain->add_option("--to", flags.drain.to,
+                    "The region's new host, as others reach it: one that waits (nam-memoryd --join), or that "
+                    "has a copy. Otherwise the copy that has most");
+  drain->add_flag("--force", flags.drain.force, "Also the only copy in sync");
   drain->callback([&flags] {
     flags.cluster.data = flags.data;
-    flags.exit_code = run_drain(flags.cluster, flags.from, flags.to, flags.json);
+    flags.exit_code = run_drain(flags.cluster, flags.drain, flags.json);
+  });
+  CLI::App* add = memory.add_subcommand(
+      "add", "A host without a region becomes a copy of that of its --server-id; returns once it is in sync");
+  add->add_option("host", flags.added, "nam-memoryd --join --configuration-store: unix:PATH or HOST:PORT")
+      ->required();
+  add->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_add(flags.cluster, flags.added, flags.json);
+  });
+  CLI::App* even = memory.add_subcommand(
+      "rebalance", "Regions go to copies, until machines serve as many of them as copies in sync allow");
+  even->callback([&flags] {
+    flags.cluster.data = flags.data;
+    flags.exit_code = run_rebalance(flags.cluster, flags.json);
   });
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("A program that cannot be executed is an error of the environment") {
 TEST_CASE("The cluster file is read as it was written, and a damaged one is an error") {
   const Folder folder;
   CHECK_FALSE(read_cluster_file(folder.path).ok());
-  ClusterFile cluster{"tcp", 2, 3, 6000, {"127.0.0.1:7400", "127.0.0.1:7401"}};
+  ClusterFile cluster{"tcp", 1, 3, 2, 6000, {"127.0.0.1:7400", "127.0.0.1:7401"}};
   cluster.local_path = true;
   cluster.local_sockets = {"unix:/run/a.sock", "unix:/run/b.sock"};
   REQUIRE(write_cluster_file(folder.path, cluster).ok());

@@ -71,8 +71,9 @@ option: FORMAT text | csv | binary
      "  'SELECT amount * 2';\nSELECT owner, doubled(balance) FROM account;"},
     {"CREATE INDEX", "makes an index while others use the table",
      R"(CREATE [UNIQUE] INDEX [CONCURRENTLY] [[IF NOT EXISTS] name] ON table [USING btree | hash]
-       (column [ASC | DESC], ...))",
-     "CREATE INDEX account_by_balance ON account (balance DESC);"},
+       ({column | (expression)} [ASC | DESC], ...) [WHERE condition])",
+     "CREATE INDEX account_by_balance ON account (balance DESC);\n"
+     "CREATE UNIQUE INDEX ON account (lower(owner)) WHERE balance > 0;"},
     {"CREATE PROCEDURE", "makes a stored procedure that is written in SQL or PL/pgSQL",
      R"(CREATE [OR REPLACE] PROCEDURE name ([IN | OUT | INOUT] parameter type [DEFAULT value], ...)
     LANGUAGE {plpgsql | sql} AS 'body')",
@@ -100,6 +101,7 @@ option: [NO]SUPERUSER | [NO]LOGIN | [NO]CREATEROLE | [NO]CREATEDB | [NO]INHERIT
 
 constraint: NOT NULL | DEFAULT value | PRIMARY KEY | UNIQUE | CHECK (condition)
           | GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY
+          | GENERATED ALWAYS AS (expression) STORED
           | REFERENCES table [(column)] [action ...]
 action:     ON {DELETE | UPDATE} {NO ACTION | RESTRICT | CASCADE | SET NULL | SET DEFAULT}
 option:     size_hint | primary_key (btree, hash) | ring_versions | text_bytes)",
@@ -191,10 +193,12 @@ object: as in GRANT)",
      R"([WITH [RECURSIVE] name [(column, ...)] AS ({query | insert | update | delete}), ...]
 SELECT [DISTINCT] expression [AS name], ...
     [FROM source [, ...]] [WHERE condition]
-    [GROUP BY expression, ...] [HAVING condition]
+    [GROUP BY group, ...] [HAVING condition]
     [{UNION | INTERSECT | EXCEPT} [ALL] query]
     [ORDER BY expression [ASC | DESC] [NULLS {FIRST | LAST}], ...] [LIMIT count] [OFFSET count]
+    [FOR {UPDATE | NO KEY UPDATE | SHARE | KEY SHARE} [OF table, ...] [NOWAIT | SKIP LOCKED]]
 
+group:  expression | {ROLLUP | CUBE | GROUPING SETS} (group | (expression, ...) | (), ...)
 source: table [[AS] alias] | (query) [AS] alias | function(argument, ...) [[AS] alias]
       | source {[INNER] JOIN | LEFT JOIN | RIGHT JOIN} source {ON condition | USING (column, ...)}
       | source {CROSS | NATURAL} JOIN source)",

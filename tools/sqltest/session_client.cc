@@ -80,15 +80,18 @@ SessionDatabase::SessionDatabase()
       worker_statistics_(statistics_),
       ids_(engine_, {}),
       sequences_(engine_),
+      locks_(engine_),
       environment_{engine_, procedures_, worker_statistics_} {
   environment_.ids = &ids_;
   environment_.sequences = &sequences_;
+  environment_.locks = &locks_;
   add_test_procedures(procedures_);
 }
 
 SessionDatabase::~SessionDatabase() {
   reactor::Gate gate;
   executor_.spawn(gate, ids_.close());
+  executor_.spawn(gate, locks_.close());
   executor_.run_until([&] { return gate.count() == 0; });
 }
 

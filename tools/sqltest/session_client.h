@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "compute/locks/named_locks.h"
 #include "compute/outcome/transaction_ids.h"
 #include "compute/procedure/registry.h"
 #include "compute/sequences/sequences.h"
@@ -33,6 +34,7 @@ class SessionDatabase {
   sql::WorkerStatistics worker_statistics_;
   txn::TransactionIds ids_;
   txn::Sequences sequences_;
+  txn::NamedLocks locks_;
   sql::Environment environment_;
 };
 

@@ -13,8 +13,8 @@
 // without goodbye, or that breaks the protocol, is treated the same. Only a channel that said goodbye is let
 // go without (its last instruction on the region came before). A peer in the server's own process (tests) is
 // asked to close, and waited for: its reactor must run. With `fence_patience_ns` other processes are asked
-// first, too, and killed when that time is over: for peers that lose a connection of another transport, are
-// to be fenced because of that, and say goodbye by themselves soon.
+// first, too, and killed when that time is over: for peers that end a connection to another memory server,
+// are to be fenced because of that, and say goodbye by themselves soon.
 //
 // close() asks all peers to close first, and fences those that have not done so after a second.
 #pragma once

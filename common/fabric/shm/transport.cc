@@ -7,7 +7,7 @@ namespace namdb::fabric::shm {
 
 namespace {
 
-constexpr std::uint64_t kLocalFencePatience_ns = 1 * kSecond_ns;
+constexpr std::uint64_t kFencePatience_ns = 1 * kSecond_ns;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ Transport transport(reactor::Reactor& reactor) {
   return {"shm", "unix:PATH", [](std::string_view address) { return address.starts_with("unix:"); },
           [&reactor] { return std::make_unique<ShmClientFabric>(reactor); },
           [&reactor](const ServerRegion& region, Service& service) {
-            return std::make_unique<ShmServerFabric>(reactor, region, service);
+            return std::make_unique<ShmServerFabric>(reactor, region, service, kFencePatience_ns);
           }};
 }
 
@@ -25,7 +25,7 @@ std::unique_ptr<ClientFabric> local_client(reactor::Reactor& reactor, LocalPool&
 
 std::unique_ptr<ServerFabric> local_server(reactor::Reactor& reactor, const ServerRegion& region,
                                            Service& service) {
-  return std::make_unique<ShmServerFabric>(reactor, region, service, kLocalFencePatience_ns);
+  return std::make_unique<ShmServerFabric>(reactor, region, service, kFencePatience_ns);
 }
 
 }  // namespace namdb::fabric::shm

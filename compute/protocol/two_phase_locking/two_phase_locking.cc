@@ -125,7 +125,10 @@ reactor::Task<Status> TwoPhaseLocking::lock_rows(reactor::PooledVector<RowId> wa
   std::uint32_t waits = 0;
   for (std::uint32_t round = 0;;) {
     // Rows without a record are absent; a record may go while this tries to lock it.
-    std::erase_if(wanted, [this](RowId row) { return !transaction().accesses()[row].lookup.has_record(); });
+    std::erase_if(wanted, [this](RowId row) {
+      const Access& access = transaction().accesses()[row];
+      return access.passed_over || !access.lookup.has_record();
+    });
     const reactor::PooledVector<SeenWaiter> waiters = waiters_of(wanted);
     std::erase_if(wanted, [this](RowId row) { return claim(transaction().accesses()[row]); });
     Status status;
@@ -173,6 +176,16 @@ bool TwoPhaseLocking::claim(Access& access) {
   return true;
 }
 
+// A version that was shown stays read.
+void TwoPhaseLocking::pass_over(Access& access) {
+  access.passed_over = true;
+  if (access.shown) {
+    access.only_read = true;
+  } else {
+    access.lookup.pass_over();
+  }
+}
+
 // The rows that are not locked are left in `rows`.
 reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId>* rows) {
   txn::WorkerState& worker = transaction().worker();
@@ -212,12 +225,19 @@ reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId
     if (access.shared && !found.locked() && found != posted_[i].unlocked) conflict = write_conflict(table);
     if (!found.locked()) continue;
     worker.locks.note(posted_[i].record, found, table.record.body_bytes());
+    if (transaction().passes_over_locked()) {
+      pass_over(transaction().accesses()[(*rows)[i]]);
+      continue;
+    }
     if (meet_lock(found) != ReadDecision::conflict) continue;
     transaction().meet(posted_[i].record, found);
     conflict = write_conflict(table);
   }
   collect();
-  std::erase_if(*rows, [this](RowId row) { return claim(transaction().accesses()[row]); });
+  std::erase_if(*rows, [this](RowId row) {
+    Access& access = transaction().accesses()[row];
+    return access.passed_over || claim(access);
+  });
   if (!conflict.ok() || waiters.empty()) co_return conflict;
   co_return co_await meet_waiters(&waiters);
 }
@@ -277,10 +297,12 @@ void TwoPhaseLocking::after_install() {
   }
 }
 
-bool TwoPhaseLocking::end(std::uint64_t generation, const Status& /*outcome*/, bool /*wrote*/) {
+bool TwoPhaseLocking::end(std::uint64_t generation, const Status& outcome, bool /*wrote*/) {
   txn::WorkerState& worker = transaction().worker();
-  // The locks of a lost server are undone once the slot is closed.
-  if (worker.cluster.failed()) return false;
+  // The locks of a lost server are undone once the slot is closed. So are those of a commit whose outcome is
+  // not known: if it is committed, it is installed under its locks.
+  const bool unknown = !outcome.ok() && outcome.code() == ErrorCode::unknown_outcome;
+  if (unknown || worker.cluster.failed()) return false;
   reactor::PooledVector<txn::HeldLock> locks;
   for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked, HeaderWord()});
   add_other_words(locks);

@@ -116,6 +116,8 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   Held& post_lock(layout::GlobalAddress record, layout::HeaderWord unlocked, txn::BatchSet& batches);
   // Moves the posted locks that were taken to held_.
   void collect();
+  // Another transaction has locked the row, and this one does without.
+  static void pass_over(Access& access);
   // Locks the rows that are as they were read; the others are left in `rows`.
   reactor::Task<Status> request_locks(reactor::PooledVector<txn::RowId>* rows);
   // --- shared_locks.cc ---

@@ -66,7 +66,7 @@ ExprPtr filtered(ExprPtr filter, ExprPtr value) {
 bool is_same(const Aggregate& left, const Aggregate& right) {
   return left.kind == right.kind && left.distinct == right.distinct && left.type == right.type &&
          same_or_none(left.argument, right.argument) && same_or_none(left.separator, right.separator) &&
-         std::ranges::equal(left.order, right.order, same_order);
+         same_or_none(left.filter, right.filter) && std::ranges::equal(left.order, right.order, same_order);
 }
 
 // The type of the aggregate's value; nullopt: there is none for arguments of that type.
@@ -201,8 +201,7 @@ Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Js
     // They keep NULLs.
     const bool keeps_nulls = named.kind == AggregateKind::array || named.kind == AggregateKind::json_object;
     const bool sorts_distinct = flag(body, "agg_distinct") && !aggregate.order.empty();
-    if (filter != nullptr && (keeps_nulls || sorts_distinct))
-      return unsupported("FILTER of " + std::string(name));
+    if (filter != nullptr && (keeps_nulls || sorts_distinct)) aggregate.filter = std::move(filter);
     if (named.kind == AggregateKind::array && args[0]->type.is_array())
       return unsupported("an array of several dimensions");
     if (named.kind == AggregateKind::json_array || named.kind == AggregateKind::json_object) {
@@ -229,6 +228,26 @@ Result<ExprPtr> ExpressionBinder::bind_aggregate(std::string_view name, const Js
   }
   if (!misplaced.ok()) return misplaced;
   return add_aggregate(std::move(aggregate), body);
+}
+
+// The groups are not known yet.
+Result<ExprPtr> ExpressionBinder::bind_grouping(const Json& body) {
+  constexpr std::size_t kMostArguments = 31;
+  if (aggregates_ == nullptr)
+    return Status(ErrorCode::grouping_error,
+                  "grouping operations are not allowed in " + std::string(clause_));
+  const Json& arguments = list(body, "args");
+  if (arguments.size() > kMostArguments)
+    return Status(ErrorCode::statement_too_complex, "GROUPING must have fewer than 32 arguments");
+  std::vector<ExprPtr> call;
+  for (const Json& argument : arguments) {
+    NAMDB_SQL_ASSIGN(ExprPtr bound, bind(argument));
+    call.push_back(std::move(bound));
+  }
+  ExprPtr column = make_expr(ExprKind::column, {TypeId::int4});
+  column->index = kFirstGroupingColumn + static_cast<std::uint32_t>(grouping_calls_.size());
+  grouping_calls_.push_back(std::move(call));
+  return column;
 }
 
 // The argument becomes the text of an element, or of a member.

@@ -8,6 +8,7 @@
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/bind/table_draft.h"
+#include "compute/sql/value/generated_column.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -61,6 +62,12 @@ Status set_column_default(Commands& commands, const Json& command) {
     return Status(ErrorCode::syntax_error,
                   of_relation(commands, "column", column->name) + " is an identity column");
   }
+  if (is_generated(*column)) {
+    return Status(
+        ErrorCode::syntax_error, of_relation(commands, "column", column->name) + " is a generated column",
+        find(command, "def") != nullptr ? ""
+                                        : "Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.");
+  }
   // A column that owns a sequence goes on to do so, whatever its default is.
   const std::optional<SequenceDefault> owned = owned_sequence_of(*column);
   column->default_text.reset();
@@ -83,6 +90,7 @@ Status add_identity_to(Commands& commands, const Json& command) {
   if (!column->not_null) return refused("must be declared NOT NULL before identity can be added");
   const auto filled = sequence_default_of(*column);
   if (filled && filled->is_identity()) return refused("is already an identity column");
+  if (is_generated(*column)) return refused("is a generated column");
   if (has_default(*column)) return refused("already has a default value");
   if (owned_sequence_of(*column)) return unsupported("IDENTITY of a column that owns a sequence");
   return add_identity(*column, *node(*find(command, "def")).body, commands.draft.definition());
@@ -99,6 +107,16 @@ Status drop_identity(Commands& commands, const Json& command) {
     return {};
   }
   column->default_text.reset();
+  return {};
+}
+
+Status drop_expression(Commands& commands, const Json& command) {
+  NAMDB_SQL_ASSIGN(layout::Column* const column, commands.draft.column(text(command, "name")));
+  if (is_generated(*column)) return commands.draft.drop_expression(column->name);
+  std::string message = of_relation(commands, "column", column->name) + " is not a stored generated column";
+  if (!flag(command, "missing_ok"))
+    return Status(ErrorCode::object_not_in_prerequisite_state, std::move(message));
+  commands.notices.push_back({"00000", std::move(message) + ", skipping"});
   return {};
 }
 
@@ -153,6 +171,7 @@ constexpr std::array kCommands = {Command{"AT_AddColumn", add_column},
                                   Command{"AT_ColumnDefault", set_column_default},
                                   Command{"AT_AddIdentity", add_identity_to},
                                   Command{"AT_DropIdentity", drop_identity},
+                                  Command{"AT_DropExpression", drop_expression},
                                   Command{"AT_SetNotNull", set_not_null},
                                   Command{"AT_DropNotNull", drop_not_null},
                                   Command{"AT_AlterColumnType", set_type},

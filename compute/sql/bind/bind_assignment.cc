@@ -91,6 +91,13 @@ Status bind_assignment(ExpressionBinder& expressions, const storage::Table& tabl
   }
   const bool is_default = sublink == nullptr && node(*value).kind == "SetToDefault";
   const std::optional<SequenceDefault> filled = sequence_default_of(column);
+  if (is_generated(column)) {
+    if (is_default) return {};  // it is what it is
+    return detailed(
+        place,
+        Status(ErrorCode::generated_always, "column \"" + column.name + "\" can only be updated to DEFAULT"),
+        "Column \"" + column.name + "\" is a generated column.");
+  }
   if (filled && filled->is_always() && !is_default) {
     return Status(ErrorCode::generated_always,
                   "column \"" + column.name + "\" can only be updated to DEFAULT");

@@ -1,24 +1,18 @@
 #include "compute/sql/bind/bind_check.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "compute/sql/bind/bind_definition.h"
+#include "compute/sql/bind/bind_generated.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression_text.h"
-#include "compute/sql/value/row_id.h"
+#include "compute/sql/value/generated_column.h"
 
 namespace namdb::sql {
 namespace {
-
-bool has_subquery(const Json& tree) {
-  if (!tree.is_structured()) return false;
-  if (tree.is_object() && tree.contains("SubLink")) return true;
-  return std::ranges::any_of(tree, has_subquery);
-}
 
 // "table_column_check" of a column's, and of one over one column; "table_check" of others.
 std::string chosen_name(const Definition& definition, const Definition::Check& check, const Expr& condition,
@@ -42,38 +36,13 @@ std::string chosen_name(const Definition& definition, const Definition::Check& c
 
 Result<ExprPtr> bind_check_condition(StatementBinder& binder, const Json& condition, const std::string& table,
                                      std::span<const layout::Column> columns) {
-  if (has_subquery(condition))
-    return Status(ErrorCode::feature_not_supported, "cannot use subquery in check constraint");
-  ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
-  expressions.set_aggregates(nullptr, "check constraints");
-  Scope scope;
-  std::vector<Scope::Column> scope_columns;
-  for (const layout::Column& column : columns)
-    scope_columns.push_back({column.name, column_type(column), is_row_id(column)});
-  scope.add(table, table, scope_columns);
-  expressions.set_scope(std::move(scope));
-  return expressions.bind_condition(condition, "CHECK");
+  return bind_over_columns(binder, condition, table, columns, kCheckUse, "CHECK");
 }
 
 Result<ExprPtr> bind_kept_check(StatementBinder& binder, const storage::TableCheck& check,
                                 const std::string& table, std::span<const layout::Column> columns) {
-  const auto parsed = parse_sql("SELECT " + check.expression);
-  const auto* const tree = std::get_if<SyntaxTree>(&parsed);
-  const Json* target = nullptr;
-  if (tree != nullptr && tree->statement_count() == 1) {
-    const Json& targets = list(*tree->statement(0).body, "targetList");
-    if (targets.size() == 1) target = find(*node(targets[0]).body, "val");
-  }
-  if (target == nullptr)
-    return Status(ErrorCode::corrupt_data, "check constraint \"" + check.name + "\" cannot be read");
-  // Its places are not those of the statement's text.
-  const BindInput input = [&] {
-    BindInput kept;
-    kept.facts = binder.input.facts;
-    return kept;
-  }();
-  StatementBinder own{input, {}};
-  return bind_check_condition(own, *target, table, columns);
+  return bind_kept(binder, check.expression, table, columns, kCheckUse, "CHECK",
+                   "check constraint \"" + check.name + "\"");
 }
 
 std::string check_text(const Expr& condition, std::span<const layout::Column> columns) {
@@ -84,9 +53,20 @@ std::string check_text(const Expr& condition, std::span<const layout::Column> co
 
 Result<std::vector<CheckCondition>> bind_checks_of(StatementBinder& binder, const storage::Table& table) {
   std::vector<CheckCondition> checks;
+  const std::vector<layout::Column>& columns = table.schema.columns();
+  for (std::uint32_t i = 0; i < columns.size(); ++i) {
+    if (!generation_of(columns[i])) continue;
+    // Left behind by an index that is gone.
+    const bool is_used = std::ranges::any_of(table.indexes, [i](const storage::IndexRef& index) {
+      return std::ranges::count(index->shape.columns(), i, &layout::IndexColumn::column) != 0;
+    });
+    if (is_index_column(columns[i]) && table.id != 0 && !is_used) continue;
+    NAMDB_SQL_ASSIGN(ExprPtr value, bind_generated_value(binder, columns[i], table.name, columns));
+    checks.push_back({columns[i].name, std::move(value), i});
+  }
   for (const storage::TableCheck& check : table.checks) {
     NAMDB_SQL_ASSIGN(ExprPtr condition, bind_kept_check(binder, check, table.name, table.schema.columns()));
-    checks.push_back({check.name, std::move(condition)});
+    checks.push_back({check.name, std::move(condition), {}});
   }
   return checks;
 }

@@ -17,7 +17,7 @@ Result<ExprPtr> bind_kept_check(StatementBinder& binder, const storage::TableChe
                                 const std::string& table, std::span<const layout::Column> columns);
 // As the catalog keeps it, with these names of the columns; it can be bound again.
 std::string check_text(const Expr& condition, std::span<const layout::Column> columns);
-// The checks of a table that a statement writes, over its columns.
+// The checks of a table that a statement writes, over its columns; before them its generated columns.
 Result<std::vector<CheckCondition>> bind_checks_of(StatementBinder& binder, const storage::Table& table);
 
 }  // namespace namdb::sql

@@ -9,6 +9,7 @@
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/row_id.h"
 
 namespace namdb::sql {
 namespace {
@@ -136,9 +137,21 @@ Json column_reference(std::string_view name) {
 }
 
 // SELECT of the columns of a table.
-Result<Json> query_of(const Json& body) {
+Result<Json> query_of(const StatementBinder& binder, const Json& body) {
   Json targets = Json::array();
-  for (const std::string_view name : names(list(body, "attlist"))) targets.push_back(column_reference(name));
+  const auto table = binder.input.tables.find(text(*find(body, "relation"), "relname"));
+  const bool is_stored = table != binder.input.tables.end();
+  for (const std::string_view name : names(list(body, "attlist"))) {
+    const auto column = is_stored ? table->second->schema.find(name) : std::nullopt;
+    if (column) NAMDB_SQL_CHECK(check_copied(table->second->schema.columns()[*column], binder.input.place));
+    targets.push_back(column_reference(name));
+  }
+  const bool generates = is_stored && std::ranges::any_of(table->second->schema.columns(), is_generated);
+  if (targets.empty() && generates) {
+    for (const layout::Column& column : shown_columns(table->second->schema)) {
+      if (!is_generated(column)) targets.push_back(column_reference(column.name));
+    }
+  }
   if (targets.empty()) {
     const Json star = {{"ColumnRef", {{"fields", Json::array({{{"A_Star", Json::object()}}})}}}};
     targets.push_back({{"ResTarget", {{"val", star}}}});
@@ -188,7 +201,7 @@ Result<Plan> bind_copy(StatementBinder& binder, const Json& body) {
     return unsupported("COPY of a statement that writes");
   Json whole;
   if (query == nullptr) {
-    NAMDB_SQL_ASSIGN(whole, query_of(body));
+    NAMDB_SQL_ASSIGN(whole, query_of(binder, body));
   }
   NAMDB_SQL_ASSIGN(BoundQuery bound, bind_query(binder, query == nullptr ? whole : *node(*query).body,
                                                 nullptr, UnknownColumns::become_text));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compute/sql/bind/bind_definition.h"
+#include "compute/sql/bind/bind_generated.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/system/server_table.h"
@@ -205,6 +206,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   if (const Json* spec = find(body, "partspec"); spec != nullptr) {
     NAMDB_SQL_ASSIGN(partition, bind_partition(*spec, definition.columns, key, create.table.name));
   }
+  NAMDB_SQL_CHECK(bind_new_generated(binder, definition));
   for (layout::Column& column : definition.columns) {
     const bool in_key = keys_have(definition, column.name);
     if (column.is_string() && column.type != layout::ColumnType::uuid && column.length_bytes == 0)

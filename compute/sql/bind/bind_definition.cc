@@ -30,7 +30,6 @@ Status set_key(Definition& definition, std::vector<std::string> key, std::string
 Status unsupported_constraint(std::string_view kind) {
   const bool is_deferred = kind == "CONSTR_ATTR_DEFERRABLE" || kind == "CONSTR_ATTR_DEFERRED";
   const std::string_view name = is_deferred                  ? "DEFERRABLE"
-                                : kind == "CONSTR_GENERATED" ? "GENERATED ALWAYS AS"
                                 : kind == "CONSTR_EXCLUSION" ? "EXCLUDE"
                                                              : "this constraint";
   return unsupported(name);
@@ -135,10 +134,12 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, Definit
   bool null = false;
   bool has_default = serial.has_value();
   bool is_identity = false;
+  bool is_generated = false;
   if (serial) NAMDB_SQL_CHECK(add_sequence(column, SequenceDefault::Kind::serial, definition));
-  const auto both = [&] {
-    return Status(ErrorCode::syntax_error, "both default and identity specified for column \"" + column.name +
-                                               "\" of table \"" + table + "\"");
+  const auto both = [&](std::string_view one, std::string_view other) {
+    return Status(ErrorCode::syntax_error, "both " + std::string(one) + " and " + std::string(other) +
+                                               " specified for column \"" + column.name + "\" of table \"" +
+                                               table + "\"");
   };
   std::string_view last;  // the constraint that attributes are about
   for (const Json& item : list(body, "constraints")) {
@@ -168,15 +169,25 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, Definit
         return Status(ErrorCode::syntax_error, "multiple identity specifications for column \"" +
                                                    column.name + "\" of table \"" + table + "\"");
       }
-      if (std::exchange(has_default, true)) return both();
+      if (is_generated) return both("identity", "generation expression");
+      if (std::exchange(has_default, true)) return both("default", "identity");
       NAMDB_SQL_CHECK(add_identity(column, constraint, definition));
     } else if (kind == "CONSTR_DEFAULT") {
-      if (is_identity) return both();
+      if (is_identity) return both("default", "identity");
+      if (is_generated) return both("default", "generation expression");
       if (std::exchange(has_default, true)) {
         return Status(ErrorCode::syntax_error, "multiple default values specified for column \"" +
                                                    column.name + "\" of table \"" + table + "\"");
       }
       NAMDB_SQL_CHECK(set_default(binder, column, *find(constraint, "raw_expr")));
+    } else if (kind == "CONSTR_GENERATED") {
+      if (is_identity) return both("identity", "generation expression");
+      if (has_default) return both("default", "generation expression");
+      if (std::exchange(is_generated, true)) {
+        return Status(ErrorCode::syntax_error, "multiple generation clauses specified for column \"" +
+                                                   column.name + "\" of table \"" + table + "\"");
+      }
+      definition.new_generated.push_back({column.name, &*sql::find(constraint, "raw_expr")});
     } else {
       return unsupported_constraint(kind);
     }

@@ -26,6 +26,12 @@ struct Definition {
     const Json* condition = nullptr;
   };
 
+  // A generated column that is new. Its expression may name columns that come behind it.
+  struct NewGenerated {
+    std::string column;
+    const Json* expression = nullptr;
+  };
+
   // A FOREIGN KEY that is new.
   struct NewForeignKey {
     std::vector<std::string> columns;
@@ -44,6 +50,7 @@ struct Definition {
   std::vector<Unique> unique;
   std::vector<Check> new_checks;
   std::vector<storage::TableCheck> checks;  // that are there
+  std::vector<NewGenerated> new_generated;
   std::vector<NewForeignKey> new_foreign_keys;
   std::vector<storage::ForeignKey> foreign_keys;  // that are there
 

@@ -58,7 +58,7 @@ std::vector<Scope::Column> columns_of(const Source& source) {
   std::vector<Scope::Column> columns;
   if (source.table != nullptr) {
     for (const layout::Column& column : source.table->schema.columns())
-      columns.push_back({column.name, column_type(column), is_row_id(column)});
+      columns.push_back({column.name, column_type(column), is_hidden(column)});
   } else if (source.virtual_table != nullptr) {
     for (const VirtualColumn& column : source.virtual_table->columns)
       columns.push_back({std::string(column.name), column.type, column.hidden});
@@ -130,6 +130,7 @@ Result<ExprPtr> ExpressionBinder::bind_node(Node e) {
     return bind_variadic(least ? ExprKind::least : ExprKind::greatest, least ? "LEAST" : "GREATEST",
                          list(*e.body, "args"));
   }
+  if (e.kind == "GroupingFunc") return bind_grouping(*e.body);
   if (e.kind == "NullTest") {
     NAMDB_SQL_CHECK(only(*e.body, "IS NULL", {"arg", "nulltesttype"}));
     const bool is_null = text(*e.body, "nulltesttype") == "IS_NULL";

@@ -99,6 +99,8 @@ class ExpressionBinder {
   }
 
   // Receives the calls of window functions; null: they are refused. `clause`: the list of WINDOW.
+  // The arguments of the calls of GROUPING(), in their order.
+  const std::vector<std::vector<ExprPtr>>& grouping_calls() const { return grouping_calls_; }
   void set_windows(std::vector<WindowCall>* windows, const Json* clause) {
     windows_ = windows;
     window_clause_ = clause;
@@ -204,6 +206,7 @@ class ExpressionBinder {
                                      const std::shared_ptr<const RoutineSignature>& signature);
   Result<ExprPtr> bind_aggregate(std::string_view name, const Json& body);
   Result<ExprPtr> bind_window(const Json& body);
+  Result<ExprPtr> bind_grouping(const Json& body);
   Status bind_window_parts(const Json& body, std::string_view name, WindowCall& call);
   Status bind_window_arguments(const Json& body, std::string_view name, WindowCall& call);
   Status bind_frame(const Json& window, WindowCall& call);
@@ -253,6 +256,7 @@ class ExpressionBinder {
   // Within an aggregate that is a window function: those of the query's groups.
   std::vector<Aggregate>* group_aggregates_ = nullptr;
   std::string_view clause_ = "this place";
+  std::vector<std::vector<ExprPtr>> grouping_calls_;
   std::vector<WindowCall>* windows_ = nullptr;
   const Json* window_clause_ = nullptr;
   int depth_ = 0;
@@ -270,6 +274,8 @@ Status check_any(std::span<const ExprPtr> args);
 inline constexpr std::string_view kNestedAggregate = "an aggregate function";
 // The columns from that one on are the values of window functions, until use_windows().
 inline constexpr std::uint32_t kFirstWindowColumn = 1 << 24;
+// Until the groups are known, a call of GROUPING() is the column with this number, or behind it.
+inline constexpr std::uint32_t kFirstGroupingColumn = 1 << 23;
 bool is_aggregate(std::string_view name);
 bool is_window_function(std::string_view name);
 // Of functions that are not written in SQL.

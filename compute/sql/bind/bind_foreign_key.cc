@@ -111,6 +111,20 @@ Status missing_column(const std::string& name) {
                 "column \"" + name + "\" referenced in foreign key constraint does not exist");
 }
 
+// Actions cannot write a generated column.
+Status check_generated_actions(const storage::ForeignKey& key) {
+  using enum storage::ForeignKeyAction;
+  const auto invalid = [](std::string_view action) {
+    return Status(
+        ErrorCode::syntax_error,
+        "invalid " + std::string(action) + " action for foreign key constraint containing generated column");
+  };
+  if (key.on_update == set_null || key.on_update == set_default || key.on_update == cascade)
+    return invalid("ON UPDATE");
+  if (key.on_delete == set_null || key.on_delete == set_default) return invalid("ON DELETE");
+  return {};
+}
+
 Status bind_columns(StatementBinder& binder, const Definition& definition, const Referenced& other,
                     storage::ForeignKey& key) {
   std::vector<const layout::Column*> columns;
@@ -143,6 +157,8 @@ Status bind_columns(StatementBinder& binder, const Definition& definition, const
     return Status(ErrorCode::invalid_foreign_key,
                   "number of referencing and referenced columns for foreign key disagree");
   }
+  if (std::ranges::any_of(columns, [](const layout::Column* column) { return is_generated(*column); }))
+    NAMDB_SQL_CHECK(check_generated_actions(key));
   for (std::size_t i = 0; i < columns.size(); ++i)
     NAMDB_SQL_CHECK(check_types(binder, key.name, *columns[i], *other.find(key.referenced[i])));
   return {};

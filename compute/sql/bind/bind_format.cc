@@ -17,7 +17,6 @@ Result<ExprPtr> ExpressionBinder::bind_joined_texts(std::vector<ExprPtr> args) {
   std::vector<ExprPtr> parts(2);
   parts[0] = std::move(texts);
   parts[1] = std::move(args[0]);
-  NAMDB_SQL_CHECK(coerce(parts[1], {TypeId::text}, Coercion::implicit));
   return bind_function("array_to_string", std::move(parts));
 }
 

@@ -322,6 +322,7 @@ class FromBinder {
     SelectPlan& select = *query.select;
     Source source;
     source.table = select.source.table;
+    source.index_expressions = select.source.index_expressions;
     source.name = view.name;
     std::vector<std::string> names_of_columns(source.table->schema.columns().size());
     for (std::size_t i = 0; i < select.targets.size(); ++i)

@@ -106,8 +106,8 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
 }
 
 bool is_builtin_function(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kOthers = {
-      "concat", "concat_ws", "format", "json_build_object", "pg_typeof", "similar_to_escape"};
+  constexpr std::array<std::string_view, 5> kOthers = {"concat", "concat_ws", "format", "json_build_object",
+                                                       "pg_typeof"};
   return is_aggregate(name) || is_window_function(name) || is_set_function(name) ||
          !functions_named(name).empty() || std::ranges::find(kOthers, name) != kOthers.end();
 }
@@ -162,7 +162,6 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
   if (const auto column = set_calls_.find(&body); column != set_calls_.end())
     return scope_column(scope_, column->second);
   if (is_set_function(name)) return unsupported("function " + std::string(name) + " in this place");
-  if (name == "similar_to_escape") return unsupported("SIMILAR TO");
   if (flag(body, "agg_distinct") || !list(body, "agg_order").empty()) {
     return Status(ErrorCode::wrong_object_type,
                   std::string(name) + " is not an aggregate function that is supported");
@@ -183,6 +182,8 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
   }
   const bool of_any = name == "concat" || name == "concat_ws" || name == "format" ||
                       name.find("_build_") != std::string_view::npos;
+  if (name == "concat_ws" && !args.empty())
+    NAMDB_SQL_CHECK(coerce(args[0], {TypeId::text}, Coercion::implicit));
   if (of_any) NAMDB_SQL_CHECK(check_any(args));
   if (name == "json_build_object" || name == "jsonb_build_object")
     return bind_json_object(name, std::move(args));
@@ -384,7 +385,9 @@ Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vect
     return no_such_function(name, args);
   }
   const Function* const best = overloads[choice.index];
-  if (best->waiting == Waiting::transaction_id && statement_ != nullptr) statement_->gives_id = true;
+  const bool of_transaction =
+      best->waiting == Waiting::transaction_id || best->waiting == Waiting::transaction_lock;
+  if (of_transaction && statement_ != nullptr) statement_->gives_id = true;
   if (!best->supported()) return unsupported("function " + std::string(name) + " in this form");
   return make_call(*best, std::move(args));
 }

@@ -28,7 +28,6 @@ Status no_aggregates() {
 Result<ExprPtr> bind_group(ExpressionBinder& expressions, const Json& item, const SelectPlan& select,
                            const std::vector<ResultColumn>& columns) {
   const Node e = node(item);
-  if (e.kind == "GroupingSet") return unsupported("GROUPING SETS, ROLLUP and CUBE");
   if (e.kind == "A_Const") return target_at(*e.body, "GROUP BY", select);
   if (e.kind == "ColumnRef") {
     const std::vector<std::string_view> parts = names(list(*e.body, "fields"));
@@ -44,6 +43,153 @@ Result<ExprPtr> bind_group(ExpressionBinder& expressions, const Json& item, cons
   return expressions.bind(item);
 }
 
+// GROUP BY as sets of values, which are places in `groups` of the plan.
+class GroupSets {
+ public:
+  using Set = std::vector<std::uint32_t>;
+
+  GroupSets(ExpressionBinder& expressions, ErrorPlace* place, SelectPlan& select,
+            const std::vector<ResultColumn>& columns)
+      : expressions_(expressions), place_(place), select_(select), columns_(columns) {}
+
+  // Each item of the clause has sets of its own: the clause has all combinations of one of each.
+  Status bind(const Json& clause) {
+    std::vector<Set> sets(1);
+    bool any = false;
+    for (const Json& item : clause) {
+      any = any || node(item).kind == "GroupingSet";
+      NAMDB_SQL_ASSIGN(const std::vector<Set> more, sets_of(item));
+      if (sets.size() * more.size() > kMostSets) return too_many();
+      std::vector<Set> combined;
+      for (const Set& one : sets) {
+        for (const Set& other : more) combined.push_back(united({one, other}));
+      }
+      sets = std::move(combined);
+    }
+    if (any || !expressions_.grouping_calls().empty()) select_.grouping_sets = std::move(sets);
+    return bind_calls();
+  }
+
+ private:
+  static constexpr std::size_t kMostSets = 4096;
+  static constexpr std::size_t kMostOfCube = 12;
+
+  static Status too_many() {
+    return Status(ErrorCode::statement_too_complex,
+                  "too many grouping sets present (maximum " + std::to_string(kMostSets) + ")");
+  }
+
+  static Set united(const std::vector<Set>& sets) {
+    Set all;
+    for (const Set& set : sets) all.insert(all.end(), set.begin(), set.end());
+    std::ranges::sort(all);
+    const auto repeated = std::ranges::unique(all);
+    all.erase(repeated.begin(), repeated.end());
+    return all;
+  }
+
+  Result<std::uint32_t> place_of(const Json& item) {
+    Result<ExprPtr> group = bind_group(expressions_, item, select_, columns_);
+    if (group.ok() && has_aggregate(**group)) group = no_aggregates();
+    if (group.ok() && has_window(**group))
+      group = Status(ErrorCode::windowing_error, "window functions are not allowed in GROUP BY");
+    if (!group.ok())
+      return node(item).body == nullptr ? group.status() : located(place_, *node(item).body, group.status());
+    NAMDB_SQL_CHECK(expressions_.decide_unknown(*group));
+    const auto known =
+        std::ranges::find_if(select_.groups, [&group](const ExprPtr& each) { return same(*each, **group); });
+    const auto place = static_cast<std::uint32_t>(known - select_.groups.begin());
+    if (known == select_.groups.end()) select_.groups.push_back(std::move(group).value());
+    return place;
+  }
+
+  // A value, or several in parentheses, as one set.
+  Result<Set> set_of(const Json& item) {
+    Set set;
+    const Node e = node(item);
+    if (e.kind != "RowExpr") {
+      NAMDB_SQL_ASSIGN(const std::uint32_t place, place_of(item));
+      return Set{place};
+    }
+    for (const Json& value : list(*e.body, "args")) {
+      NAMDB_SQL_ASSIGN(const std::uint32_t place, place_of(value));
+      set.push_back(place);
+    }
+    return set;
+  }
+
+  Result<std::vector<Set>> sets_of(const Json& item) {
+    const Node e = node(item);
+    if (e.kind != "GroupingSet") {
+      NAMDB_SQL_ASSIGN(Set set, set_of(item));
+      return std::vector<Set>{std::move(set)};
+    }
+    const std::string_view kind = text(*e.body, "kind");
+    const Json& content = list(*e.body, "content");
+    std::vector<Set> sets;
+    if (kind == "GROUPING_SET_EMPTY") return std::vector<Set>(1);
+    if (kind == "GROUPING_SET_SETS") {
+      for (const Json& each : content) {
+        NAMDB_SQL_ASSIGN(const std::vector<Set> more, sets_of(each));
+        sets.insert(sets.end(), more.begin(), more.end());
+        if (sets.size() > kMostSets) return too_many();
+      }
+      return sets;
+    }
+    std::vector<Set> parts;
+    for (const Json& each : content) {
+      NAMDB_SQL_ASSIGN(Set part, set_of(each));
+      parts.push_back(std::move(part));
+    }
+    if (kind == "GROUPING_SET_ROLLUP") {
+      for (; !parts.empty(); parts.pop_back()) sets.push_back(united(parts));
+      sets.emplace_back();
+      return sets;
+    }
+    if (parts.size() > kMostOfCube)
+      return Status(ErrorCode::statement_too_complex,
+                    "CUBE is limited to " + std::to_string(kMostOfCube) + " elements");
+    for (std::size_t wanted = std::size_t{1} << parts.size(); wanted-- != 0;) {
+      std::vector<Set> some;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if ((wanted >> (parts.size() - 1 - i) & 1) != 0) some.push_back(parts[i]);
+      }
+      sets.push_back(united(some));
+    }
+    return sets;
+  }
+
+  // A bit for each argument, which is set where the group does not have the value.
+  Status bind_calls() {
+    for (const std::vector<ExprPtr>& call : expressions_.grouping_calls()) {
+      Set places;
+      for (const ExprPtr& argument : call) {
+        const auto known = std::ranges::find_if(
+            select_.groups, [&argument](const ExprPtr& each) { return same(*each, *argument); });
+        if (known == select_.groups.end()) {
+          return Status(ErrorCode::grouping_error,
+                        "arguments to GROUPING must be grouping expressions of the associated query level");
+        }
+        places.push_back(static_cast<std::uint32_t>(known - select_.groups.begin()));
+      }
+      std::vector<std::int64_t> values;
+      for (const Set& set : select_.grouping_sets) {
+        std::int64_t value = 0;
+        for (const std::uint32_t place : places)
+          value = value * 2 + (std::ranges::binary_search(set, place) ? 0 : 1);
+        values.push_back(value);
+      }
+      select_.grouping_values.push_back(std::move(values));
+    }
+    return {};
+  }
+
+  ExpressionBinder& expressions_;
+  ErrorPlace* place_;
+  SelectPlan& select_;
+  const std::vector<ResultColumn>& columns_;
+};
+
 // Makes expressions over rows of the tables ones over groups.
 class GroupReader {
  public:
@@ -52,6 +198,10 @@ class GroupReader {
 
   Status read(ExprPtr& expr) {
     if (expr->kind == ExprKind::column && expr->index >= kFirstWindowColumn) return {};
+    if (expr->kind == ExprKind::column && expr->index >= kFirstGroupingColumn) {
+      expr->index += static_cast<std::uint32_t>(groups_.size()) - kFirstGroupingColumn;
+      return {};
+    }
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (!same(*expr, *groups_[i])) continue;
       ExprPtr column = make_expr(ExprKind::column, expr->type);
@@ -60,7 +210,7 @@ class GroupReader {
       return {};
     }
     if (expr->kind == ExprKind::column) {
-      if (!has_key_of(expr->index)) return refuse(expr->index);
+      if (!select_.grouping_sets.empty() || !has_key_of(expr->index)) return refuse(expr->index);
       // One row of its table for each group.
       groups_.push_back(clone(*expr));
       expr->index = static_cast<std::uint32_t>(groups_.size() - 1);
@@ -166,22 +316,14 @@ Status bind_distinct(ExpressionBinder& expressions, const Json& body, ErrorPlace
 Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* place, SelectPlan& select,
                    std::span<WindowCall> windows, const std::vector<ResultColumn>& columns) {
   NAMDB_SQL_CHECK(bind_distinct(expressions, body, place, select, columns));
-  expressions.set_aggregates(nullptr, "GROUP BY");
-  for (const Json& item : list(body, "groupClause")) {
-    Result<ExprPtr> group = bind_group(expressions, item, select, columns);
-    if (group.ok() && has_aggregate(**group)) group = no_aggregates();
-    if (group.ok() && has_window(**group))
-      group = Status(ErrorCode::windowing_error, "window functions are not allowed in GROUP BY");
-    if (!group.ok())
-      return node(item).body == nullptr ? group.status() : located(place, *node(item).body, group.status());
-    NAMDB_SQL_CHECK(expressions.decide_unknown(*group));
-    select.groups.push_back(std::move(group).value());
-  }
   if (const Json* having = find(body, "havingClause")) {
     expressions.set_aggregates(&select.aggregates, "HAVING");
     NAMDB_SQL_ASSIGN(select.having, expressions.bind_condition(*having, "HAVING"));
   }
-  select.grouped = !select.aggregates.empty() || !select.groups.empty() || select.having != nullptr;
+  expressions.set_aggregates(nullptr, "GROUP BY");
+  NAMDB_SQL_CHECK(GroupSets(expressions, place, select, columns).bind(list(body, "groupClause")));
+  select.grouped = !select.aggregates.empty() || !select.groups.empty() || select.having != nullptr ||
+                   !select.grouping_sets.empty();
   if (!select.grouped) return {};
   GroupReader reader(expressions.scope(), select, select.groups);
   for (ExprPtr& target : select.targets) NAMDB_SQL_CHECK(reader.read(target));

@@ -7,9 +7,11 @@
 #include "compute/api/long_value_tables.h"
 #include "compute/sql/bind/bind_column.h"
 #include "compute/sql/bind/bind_expression.h"
+#include "compute/sql/bind/bind_index_columns.h"
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/bind/table_draft.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
@@ -66,23 +68,13 @@ Status check_operator_class(const Json& body, const layout::Column& column, bool
 }
 
 Result<layout::IndexColumn> bind_index_column(const storage::Table& table, const Json& body, bool hash) {
-  if (find(body, "expr") != nullptr) return unsupported("an index on an expression");
   NAMDB_SQL_CHECK(only(body, "CREATE INDEX", {"name", "ordering", "nulls_ordering", "opclass"}));
   const std::string_view name = text(body, "name");
   const std::optional<std::uint32_t> column = table.schema.find(name);
   if (!column) {
     return Status(ErrorCode::undefined_column, "column \"" + std::string(name) + "\" does not exist");
   }
-  if (find(body, "opclass") != nullptr)
-    NAMDB_SQL_CHECK(check_operator_class(body, table.schema.columns()[*column], hash));
-  const bool descending = text(body, "ordering") == "SORTBY_DESC";
-  const std::string_view nulls = text(body, "nulls_ordering");
-  const std::string_view other = descending ? "SORTBY_NULLS_LAST" : "SORTBY_NULLS_FIRST";
-  if (nulls == other && !table.schema.columns()[*column].not_null) {
-    return Status(ErrorCode::feature_not_supported,
-                  "NULLS FIRST of an ascending and NULLS LAST of a descending column are not supported",
-                  "in an index NULL sorts as the greatest value");
-  }
+  NAMDB_SQL_ASSIGN(const bool descending, bind_index_order(body, table.schema.columns()[*column], hash));
   return layout::IndexColumn{*column, descending};
 }
 
@@ -102,6 +94,20 @@ Status check_no_order(const Json& body) {
 }
 
 }  // namespace
+
+Result<bool> bind_index_order(const Json& element, const layout::Column& column, bool hash) {
+  if (hash) NAMDB_SQL_CHECK(check_no_order(element));
+  if (find(element, "opclass") != nullptr) NAMDB_SQL_CHECK(check_operator_class(element, column, hash));
+  const bool descending = text(element, "ordering") == "SORTBY_DESC";
+  const std::string_view nulls = text(element, "nulls_ordering");
+  const std::string_view other = descending ? "SORTBY_NULLS_LAST" : "SORTBY_NULLS_FIRST";
+  if (nulls == other && !column.not_null) {
+    return Status(ErrorCode::feature_not_supported,
+                  "NULLS FIRST of an ascending and NULLS LAST of a descending column are not supported",
+                  "in an index NULL sorts as the greatest value");
+  }
+  return descending;
+}
 
 Status check_schema(std::string_view schema) {
   if (schema.empty() || schema == "public") return {};
@@ -127,12 +133,29 @@ std::string index_name(std::string_view table, std::span<const std::string_view>
   return std::string(clipped(table, table_bytes)) + middle + "_" + std::string(label);
 }
 
+namespace {
+
+// With CONCURRENTLY rows are not copied. Otherwise the table is made anew if columns have little room.
+Status bind_room(StatementBinder& binder, const std::vector<std::string_view>& columns,
+                 CreateIndexPlan& create) {
+  Result<TableDraft> draft = TableDraft::of(binder, create.table);
+  // The index is made of the table as it is, where another one is being built.
+  if (!draft.ok()) return {};
+  bool changes = false;
+  for (const std::string_view column : columns) changes = draft->make_room(column) || changes;
+  if (!changes) return {};
+  NAMDB_SQL_ASSIGN(AlterTablePlan plan, std::move(*draft).finish());
+  create.room = std::make_shared<const AlterTablePlan>(std::move(plan));
+  return {};
+}
+
+}  // namespace
+
 Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
-  if (find(body, "whereClause") != nullptr) return unsupported("CREATE INDEX with WHERE");
   if (find(body, "indexIncludingParams") != nullptr) return unsupported("CREATE INDEX with INCLUDE");
-  NAMDB_SQL_CHECK(
-      only(body, "CREATE INDEX",
-           {"idxname", "relation", "accessMethod", "indexParams", "unique", "concurrent", "if_not_exists"}));
+  NAMDB_SQL_CHECK(only(body, "CREATE INDEX",
+                       {"idxname", "relation", "accessMethod", "indexParams", "whereClause", "unique",
+                        "concurrent", "if_not_exists"}));
   const std::string_view method = text(body, "accessMethod");
   if (!method.empty() && method != "btree" && method != "hash")
     return unsupported("index method " + std::string(method));
@@ -151,10 +174,17 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
   create.if_not_exists = flag(body, "if_not_exists");
   create.name = text(body, "idxname");
   if (storage::keeps_long_values(create.name)) return unsupported("a name that begins with this character");
+  create.name_is_chosen = create.name.empty();
+  Plan plan;
+  plan.tag = "CREATE INDEX";
+  if (needs_index_columns(body)) {
+    NAMDB_SQL_CHECK(bind_index_columns(binder, body, create));
+    plan.body = std::move(create);
+    return plan;
+  }
   std::vector<std::string_view> names;
   for (const Json& item : list(body, "indexParams")) {
     const Json& element = *node(item).body;
-    if (create.hash) NAMDB_SQL_CHECK(check_no_order(element));
     NAMDB_SQL_ASSIGN(const layout::IndexColumn column,
                      bind_index_column(*create.table, element, create.hash));
     NAMDB_SQL_CHECK(check_index_column(create.table->schema.columns()[column.column], create.hash));
@@ -164,10 +194,8 @@ Result<Plan> bind_create_index(StatementBinder& binder, const Json& body) {
     create.columns.push_back(column);
     names.push_back(text(element, "name"));
   }
-  create.name_is_chosen = create.name.empty();
+  if (!flag(body, "concurrent")) NAMDB_SQL_CHECK(bind_room(binder, names, create));
   if (create.name_is_chosen) create.name = index_name(create.table->name, names, "idx");
-  Plan plan;
-  plan.tag = "CREATE INDEX";
   plan.body = std::move(create);
   return plan;
 }

@@ -76,8 +76,9 @@ class LockBinder {
     const std::string name = clause_name(clause);
     clause_strength_ = strength_of(clause);
     const std::string_view policy = text(clause, "waitPolicy");
-    if (policy == "LockWaitError") return unsupported(name + " NOWAIT");
-    if (policy == "LockWaitSkip") return unsupported(name + " SKIP LOCKED");
+    clause_locked_ = policy == "LockWaitError"  ? LockedRow::fails
+                     : policy == "LockWaitSkip" ? LockedRow::is_skipped
+                                                : LockedRow::waits;
     const Json& relations = list(clause, "lockedRels");
     if (relations.empty()) {
       for (const FromItem& item : items_) {
@@ -123,7 +124,13 @@ class LockBinder {
   // A table of FROM by its name there.
   Status lock(std::string_view name, const std::string& clause) {
     if (locked_.empty() || locked_.front() == name) strength_ = std::max(strength_, clause_strength_);
-    if (std::ranges::count(locked_, name) != 0) return {};
+    const auto known = std::ranges::find(locked_, name);
+    if (known != locked_.end()) {
+      // NOWAIT is stronger than SKIP LOCKED, and both are stronger than a wait.
+      RowLock& lock = select_.locks[static_cast<std::size_t>(known - locked_.begin())];
+      if (clause_locked_ == LockedRow::fails || lock.locked == LockedRow::waits) lock.locked = clause_locked_;
+      return {};
+    }
     locked_.push_back(name);
     std::uint32_t first_column = 0;
     Source* source = &select_.source;
@@ -140,8 +147,10 @@ class LockBinder {
     }
     if (source->table == nullptr) return unsupported(clause + " of " + std::string(name));
     NAMDB_SQL_CHECK(check_changeable(source->table->name));
-    source->to_change = true;
-    select_.locks.push_back({source->table, static_cast<std::uint32_t>(select_.targets.size())});
+    // Without a wait it is locked apart from being read.
+    source->to_change = clause_locked_ == LockedRow::waits;
+    const auto first_target = static_cast<std::uint32_t>(select_.targets.size());
+    select_.locks.push_back({source->table, first_target, clause_locked_});
     for (const std::uint32_t column : source->table->schema.key())
       select_.targets.push_back(scope_column(scope_, first_column + column));
     return {};
@@ -153,6 +162,7 @@ class LockBinder {
   std::vector<FromItem> items_;
   std::vector<std::string_view> locked_;
   std::size_t clause_strength_ = 0;
+  LockedRow clause_locked_ = LockedRow::waits;
   std::size_t strength_ = 0;
 };
 

@@ -192,7 +192,8 @@ Result<ExprPtr> ExpressionBinder::bind_operator(const Json& body) {
     return bind_between(body, kind == "AEXPR_NOT_BETWEEN");
   if (kind == "AEXPR_LIKE" || kind == "AEXPR_ILIKE") return bind_like(body);
   if (kind == "AEXPR_NULLIF") return bind_null_if(body);
-  if (kind == "AEXPR_SIMILAR") return unsupported("SIMILAR TO");
+  // The parser has made a regular expression of its pattern, by similar_to_escape().
+  if (kind == "AEXPR_SIMILAR") return bind_like(body);
   if (kind.starts_with("AEXPR_BETWEEN") || kind.starts_with("AEXPR_NOT_BETWEEN"))
     return unsupported("BETWEEN SYMMETRIC");
   if (kind == "AEXPR_OP_ANY" || kind == "AEXPR_OP_ALL") return bind_of_array(body, kind == "AEXPR_OP_ANY");

@@ -21,8 +21,7 @@ Status rename_column(TableDraft& draft, std::string_view name, const std::string
     return Status(ErrorCode::duplicate_column,
                   "column \"" + other + "\" of relation \"" + draft.table().name + "\" already exists");
   }
-  draft.rename_column(name, other);
-  return {};
+  return draft.rename_column(name, other);
 }
 
 // Of an index, or of the constraint that has it.

@@ -226,6 +226,8 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   NAMDB_SQL_CHECK(bind_groups(expressions, body, place, select, windows, query.columns));
   NAMDB_SQL_CHECK(bind_limits(expressions, body, place, select));
   NAMDB_SQL_CHECK(bind_locking(binder, expressions, body, select));
+  if (select.offset != nullptr && select.locks_without_wait())
+    return unsupported("OFFSET with NOWAIT or SKIP LOCKED");
   // PostgreSQL calls functions of the select list for the rows behind ORDER BY and OFFSET only.
   const bool cuts = select.offset != nullptr || (select.limit != nullptr && !select.order.empty());
   if (cuts && std::ranges::any_of(select.targets, [](const ExprPtr& target) { return is_volatile(*target); }))

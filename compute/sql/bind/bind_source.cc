@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compute/api/long_value_tables.h"
+#include "compute/sql/bind/bind_generated.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/plan/key_path.h"
@@ -95,6 +96,7 @@ Result<Source> bind_relation_source(StatementBinder& binder, const Json& range_v
   if (!stored) source.virtual_table = find_virtual_table(schema, relation);
   if (source.virtual_table == nullptr) {
     NAMDB_SQL_ASSIGN(source.table, bind_table(binder, range_var));
+    NAMDB_SQL_ASSIGN(source.index_expressions, bind_index_expressions(binder, *source.table));
     binder.reads_tables = true;
     binder.reads.push_back(source.table->id);
   }

@@ -7,6 +7,7 @@
 
 #include "compute/sql/bind/bind_check.h"
 #include "compute/sql/bind/bind_foreign_key.h"
+#include "compute/sql/bind/bind_generated.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/bind_view_write.h"
@@ -149,6 +150,7 @@ Result<Plan> bind_update(StatementBinder& binder, const Json& given) {
   NAMDB_SQL_ASSIGN(update.checks, bind_checks_of(binder, *update.source.table));
   std::set<std::uint32_t> assigned;
   for (const Assignment& assignment : update.assignments) assigned.insert(assignment.column);
+  keep_changed(update.checks, assigned);
   NAMDB_SQL_ASSIGN(update.foreign_keys,
                    foreign_keys_of_write(binder, update.source.table, WriteKind::updates, &assigned));
   Plan plan;

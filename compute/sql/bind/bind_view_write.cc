@@ -103,6 +103,7 @@ Result<std::optional<ChangedView>> bind_changed_view(StatementBinder& binder, co
   }
   ChangedView changed;
   changed.source.table = select.source.table;
+  changed.source.index_expressions = select.source.index_expressions;
   changed.source.filter = std::move(select.source.filter);
   changed.source.name = view.name;
   if (const Json* const alias = find(range_var, "alias")) {

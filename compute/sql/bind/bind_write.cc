@@ -48,7 +48,13 @@ Result<std::vector<std::uint32_t>> target_columns(const storage::Table& table, c
 }
 
 // Of a column that a statement gives a value.
-Status check_given(const layout::Column& column, bool overriding) {
+Status check_given(const layout::Column& column, bool overriding, ErrorPlace* place) {
+  if (is_generated(column)) {
+    return detailed(place,
+                    Status(ErrorCode::generated_always,
+                           "cannot insert a non-DEFAULT value into column \"" + column.name + "\""),
+                    "Column \"" + column.name + "\" is a generated column.");
+  }
   const std::optional<SequenceDefault> filled = sequence_default_of(column);
   if (!filled || !filled->is_always() || overriding) return {};
   return Status(ErrorCode::generated_always,
@@ -84,7 +90,7 @@ Result<std::vector<ExprPtr>> bind_row(ExpressionBinder& expressions, const stora
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::uint32_t column = columns[i];
     if (node(items[i]).kind == "SetToDefault") continue;
-    if (Status status = check_given(all[column], overriding); !status.ok()) {
+    if (Status status = check_given(all[column], overriding, place); !status.ok()) {
       if (place != nullptr) place->note_begin(items[i]);
       return status;
     }
@@ -120,7 +126,7 @@ Status bind_inserted_query(StatementBinder& binder, ExpressionBinder& expression
   std::vector<bool> given(all.size());
   for (std::size_t i = 0; i < query.columns.size(); ++i) {
     const layout::Column& column = all[columns[i]];
-    NAMDB_SQL_CHECK(check_given(column, overriding));
+    NAMDB_SQL_CHECK(check_given(column, overriding, binder.input.place));
     // A literal takes the column's type.
     ExprPtr& target = query.select->targets[i];
     if (target->type.id == TypeId::unknown) NAMDB_SQL_CHECK(coerce_to_column(expressions, target, column));
@@ -213,13 +219,24 @@ Result<Plan> bind_insert(StatementBinder& binder, const Json& given) {
   return plan;
 }
 
+Status check_copied(const layout::Column& column, ErrorPlace* place) {
+  if (!is_generated(column)) return {};
+  return detailed(
+      place,
+      Status(ErrorCode::invalid_column_reference, "column \"" + column.name + "\" is a generated column"),
+      "Generated columns cannot be used in COPY.");
+}
+
 Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPlan& copy) {
   NAMDB_SQL_ASSIGN(copy.insert.table, bind_changed_table(binder, *find(body, "relation")));
   require(binder, copy.insert.table, storage::kInsertPrivilege);
   const std::vector<layout::Column>& all = copy.insert.table->schema.columns();
-  for (const std::string_view name : names(list(body, "attlist")))
+  for (const std::string_view name : names(list(body, "attlist"))) {
     NAMDB_SQL_CHECK(add_column(*copy.insert.table, name, copy.columns));
+    NAMDB_SQL_CHECK(check_copied(all[copy.columns.back()], binder.input.place));
+  }
   add_all_if_none(*copy.insert.table, copy.columns);
+  std::erase_if(copy.columns, [&](std::uint32_t column) { return is_generated(all[column]); });
   ExpressionBinder expressions(binder.parameters, binder.input.facts, binder.input.place);
   expressions.set_query(&binder, nullptr);
   std::vector<bool> given(all.size());
@@ -355,6 +372,15 @@ Result<Plan> bind_call(StatementBinder& binder, const Json& body) {
     if (table == binder.input.tables.end()) {
       return Status(ErrorCode::undefined_table, "relation \"" + table_name + "\" does not exist",
                     "procedure " + std::string(name) + " uses it");
+    }
+    const bool generates =
+        std::ranges::any_of(table->second->schema.columns(),
+                            [](const layout::Column& column) { return generation_of(column).has_value(); });
+    if (generates) {
+      return Status(ErrorCode::feature_not_supported,
+                    "a procedure of a library cannot use table \"" + table_name +
+                        "\", which has generated columns, or indexes on expressions or of a part of it",
+                    "procedures that are written in SQL can");
     }
     plan_body.tables.push_back(table->second);
   }

@@ -10,6 +10,7 @@
 #include "compute/sql/bind/bind_check.h"
 #include "compute/sql/bind/bind_column.h"
 #include "compute/sql/bind/bind_foreign_key.h"
+#include "compute/sql/bind/bind_generated.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
@@ -47,7 +48,7 @@ Result<TableDraft> TableDraft::of(StatementBinder& binder, storage::TableRef tab
   draft.partition_ = names_of(definition.columns, old.schema.partition());
   NAMDB_SQL_CHECK(draft.read_indexes());
   for (const layout::Column& column : definition.columns)
-    draft.values_[column.name] = draft.old_value(column.name);
+    draft.values_[column.name] = sql::generation_of(column) ? nullptr : draft.old_value(column.name);
   return draft;
 }
 
@@ -238,6 +239,7 @@ Status TableDraft::drop_column(std::string_view name, bool cascades) {
                   "cannot drop column \"" + std::string(name) +
                       "\" because it is part of the partition key of relation \"" + table_->name + "\"");
   }
+  NAMDB_SQL_CHECK(drop_generated_of(name, cascades));
   NAMDB_SQL_CHECK(drop_checks_of(name));
   if (drop_dependents(name)) drop_key();
   std::erase_if(definition_.columns, [&](const layout::Column& column) { return column.name == name; });
@@ -251,6 +253,10 @@ Status TableDraft::set_type(const Json& body, std::string_view name) {
   NAMDB_SQL_CHECK(only(body, "ALTER COLUMN TYPE", {"typeName", "raw_default"}));
   NAMDB_SQL_ASSIGN(layout::Column* const column, this->column(name));
   NAMDB_SQL_CHECK(check_no_foreign_key(name));
+  NAMDB_SQL_CHECK(check_no_generated(name));
+  const bool is_calculated = is_generated(*column);
+  if (is_calculated && sql::find(body, "raw_default") != nullptr)
+    return unsupported("ALTER COLUMN TYPE ... USING of a generated column");
   retyped_columns_.emplace_back(name);
   const Json& named = *sql::find(body, "typeName");
   const Result<Type> type = bind_type(named);
@@ -297,7 +303,7 @@ Status TableDraft::set_type(const Json& body, std::string_view name) {
                                                       std::string(type_name(column_type(changed).id)));
     }
   }
-  values_[changed.name] = std::move(value);
+  values_[changed.name] = is_calculated ? nullptr : std::move(value);
   *column = std::move(changed);
   replaces_rows_ = true;
   return {};
@@ -360,7 +366,7 @@ Result<bool> TableDraft::drop_constraint(std::string_view name, bool cascades) {
   return true;
 }
 
-void TableDraft::rename_column(std::string_view name, std::string_view other) {
+Status TableDraft::rename_column(std::string_view name, std::string_view other) {
   std::vector<layout::Column> renamed = definition_.columns;
   for (layout::Column& column : renamed) {
     if (column.name == name) column.name = other;
@@ -369,6 +375,9 @@ void TableDraft::rename_column(std::string_view name, std::string_view other) {
     const Result<ExprPtr> condition = bind_kept_check(binder_, check, table_->name, definition_.columns);
     if (condition.ok()) check.expression = check_text(**condition, renamed);
   }
+  const std::vector<layout::Column> names = renamed;
+  for (layout::Column& column : renamed)
+    NAMDB_SQL_CHECK(rename_in_generated(binder_, column, table_->name, definition_.columns, names));
   definition_.columns = std::move(renamed);
   renamed_columns_.emplace(name, other);
   for (storage::ForeignKey& key : definition_.foreign_keys) {
@@ -379,6 +388,7 @@ void TableDraft::rename_column(std::string_view name, std::string_view other) {
   for (Definition::Unique& unique : definition_.unique) rename_in(unique.columns, name, other);
   for (OtherIndex& index : others_) rename_in(index.columns, name, other);
   rename_in(partition_, name, other);
+  return {};
 }
 
 bool TableDraft::is_indexed_now(std::string_view name) const {
@@ -392,6 +402,16 @@ bool TableDraft::is_indexed_now(std::string_view name) const {
   }
   return std::ranges::any_of(table_->foreign_keys,
                              [&](const auto& key) { return names_column(key.columns, name); });
+}
+
+bool TableDraft::make_room(std::string_view name) {
+  const auto column = std::ranges::find(definition_.columns, name, &layout::Column::name);
+  const bool is_narrow =
+      column->is_string() && column->length_bytes == kRoom_bytes && layout::can_be_long(*column);
+  if (!is_narrow || is_indexed_now(name)) return false;
+  column->length_bytes = default_room_bytes(*column, true);
+  replaces_rows_ = true;
+  return true;
 }
 
 void TableDraft::give_room() {
@@ -412,7 +432,9 @@ void TableDraft::give_room() {
 }
 
 Result<AlterTablePlan> TableDraft::finish() && {
+  NAMDB_SQL_CHECK(bind_new_generated(binder_, definition_));
   give_room();
+  if (replaces_rows_) arrange_index_columns();
   AlterTablePlan plan;
   plan.table = table_;
   plan.replaces_rows = replaces_rows_;

@@ -29,6 +29,8 @@ class TableDraft {
   Status drop_column(std::string_view name, bool cascades);
   // Of ALTER COLUMN TYPE: the old value is cast, unless USING says otherwise.
   Status set_type(const Json& column_definition, std::string_view name);
+  // Of DROP EXPRESSION: the values of the generated column stay.
+  Status drop_expression(std::string_view name);
   Status set_not_null(std::string_view name);
   Status drop_not_null(std::string_view name);
   // False: the table has no such constraint. `cascades`: with the foreign keys that depend on it.
@@ -40,7 +42,13 @@ class TableDraft {
   bool has_constraint(std::string_view name) const;
   // After the definition has got a primary key.
   Status use_key();
-  void rename_column(std::string_view name, std::string_view other);
+  // Gives a column that is in no key and index the room of those that are; false: it has that.
+  bool make_room(std::string_view name);
+  Status rename_column(std::string_view name, std::string_view other);
+  // A new column of an index, which goes when no index has it any more. Its name.
+  std::string add_index_column(layout::Column column);
+  void add_index(std::string name, std::vector<std::string> columns, std::vector<bool> descending,
+                 bool unique, bool hash);
   // Rows must be copied, since they get another form, or must be checked.
   void replace_rows() { replaces_rows_ = true; }
 
@@ -66,6 +74,13 @@ class TableDraft {
   // Takes what names the column out of the definition; true: the key did.
   bool drop_dependents(std::string_view name);
   Status drop_checks_of(std::string_view column);
+  // The generated columns, or those of indexes, whose expressions read the column.
+  Result<std::vector<std::string>> generated_of(std::string_view column, bool of_indexes) const;
+  // Drops the generated columns and the indexes whose expressions read a column that is to be dropped.
+  Status drop_generated_of(std::string_view column, bool cascades);
+  Status check_no_generated(std::string_view column) const;
+  // Drops those that no index has, and lets the others stand behind the columns that clients see.
+  void arrange_index_columns();
   // Finds the foreign keys that reference all of these columns, or, if `any`, one of them: an error, or with
   // CASCADE they go. `what`: "column a of table t", which is to be dropped; `dependency`: they depend on it.
   Status drop_referencing(const std::vector<std::string>& columns, bool any, const std::string& what,

@@ -66,6 +66,8 @@ void use_windows(const StatementBinder& binder, const Scope& scope, std::vector<
   query->join = std::move(select.join);
   query->grouped = std::exchange(select.grouped, false);
   query->groups = std::exchange(select.groups, {});
+  query->grouping_sets = std::exchange(select.grouping_sets, {});
+  query->grouping_values = std::exchange(select.grouping_values, {});
   query->aggregates = std::exchange(select.aggregates, {});
   query->having = std::move(select.having);
   query->targets = values.take();

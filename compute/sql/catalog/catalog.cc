@@ -7,6 +7,7 @@
 
 #include "common/base/checksum.h"
 #include "compute/api/long_value_tables.h"
+#include "compute/api/server_table.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -38,7 +39,8 @@ Oid check_oid(const storage::Table& table, const std::string& name) {
 }
 
 bool is_server_table(const storage::Table& table) {
-  return table.name == storage::kTransactionsTable || table.name == storage::kSequencesTable;
+  return table.name == storage::kTransactionsTable || table.name == storage::kSequencesTable ||
+         table.name == txn::kLocksTable;
 }
 
 }  // namespace

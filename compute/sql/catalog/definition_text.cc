@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compute/sql/value/called_default.h"
+#include "compute/sql/value/generated_column.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -33,11 +34,11 @@ std::string quoted(std::string_view text, char quote) {
   return out + quote;
 }
 
-std::string column_list(const CatalogRelation& index, bool with_order) {
+std::string column_list(const CatalogRelation& index, bool with_order, bool pretty = false) {
   std::string list;
   for (const layout::IndexColumn& column : Catalog::columns_of(index)) {
     if (!list.empty()) list += ", ";
-    list += quote_identifier(index.table->schema.columns()[column.column].name);
+    list += index_column_text(index.table->schema, column.column, pretty);
     if (with_order && column.descending) list += " DESC";
   }
   return "(" + list + ")";
@@ -70,7 +71,138 @@ bool is_in_parentheses(std::string_view text) {
   return true;
 }
 
+bool is_word(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+// "lower(a)", and not "(a + b)" or "lower(a) = b".
+bool is_call(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && is_word(text[end])) ++end;
+  return end > 0 && end < text.size() && is_in_parentheses(text.substr(end));
+}
+
+// The parts of a text that the word connects, outside of parentheses and quotes.
+std::vector<std::string_view> parts_between(std::string_view text, std::string_view word) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  char quote = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (quote != 0) {
+      if (letter == quote) quote = 0;
+    } else if (letter == '\'' || letter == '"') {
+      quote = letter;
+    } else {
+      depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
+    }
+    if (depth != 0 || quote != 0 || !text.substr(i).starts_with(word)) continue;
+    parts.push_back(text.substr(begin, i - begin));
+    begin = i + word.size();
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::optional<Generation> generation_at(const layout::Schema& schema, std::uint32_t column) {
+  const layout::Column& found = schema.columns()[column];
+  return is_index_column(found) ? generation_of(found) : std::nullopt;
+}
+
 }  // namespace
+
+std::string pretty_expression(std::string_view expression) {
+  if (is_in_parentheses(expression)) expression = expression.substr(1, expression.size() - 2);
+  for (const std::string_view word : {" AND ", " OR "}) {
+    const std::vector<std::string_view> parts = parts_between(expression, word);
+    if (parts.size() < 2) continue;
+    std::string text;
+    for (const std::string_view part : parts) {
+      const bool is_bare = part.find(" AND ") == std::string_view::npos &&
+                           part.find(" OR ") == std::string_view::npos &&
+                           part.find(" ANY (") == std::string_view::npos;
+      if (!text.empty()) text += word;
+      text += is_bare ? pretty_expression(part) : std::string(part);
+    }
+    return text;
+  }
+  // "(name)::text".
+  std::string text;
+  for (std::size_t i = 0; i < expression.size(); ++i) {
+    std::size_t end = i + 1;
+    while (end < expression.size() && is_word(expression[end])) ++end;
+    const bool is_name = expression[i] == '(' && end > i + 1 && expression.substr(end).starts_with(")::") &&
+                         (i == 0 || !is_word(expression[i - 1]));
+    if (!is_name) {
+      text += expression[i];
+      continue;
+    }
+    text += expression.substr(i + 1, end - i - 1);
+    i = end;
+  }
+  return text;
+}
+
+std::optional<std::uint32_t> indexed_column(const layout::Schema& schema, std::uint32_t column) {
+  const auto generation = generation_at(schema, column);
+  if (!generation) return column;
+  for (std::uint32_t i = 0; i < schema.columns().size(); ++i) {
+    if (quote_identifier(schema.columns()[i].name) == generation->expression) return i;
+  }
+  return std::nullopt;
+}
+
+std::string index_column_text(const layout::Schema& schema, std::uint32_t column, bool pretty) {
+  if (const auto own = indexed_column(schema, column)) {
+    // One that is not calculated any more belongs to no index.
+    return is_index_column(schema.columns()[*own]) ? "?" : quote_identifier(schema.columns()[*own].name);
+  }
+  const std::string expression = generation_at(schema, column)->expression;
+  if (is_call(expression)) return pretty ? pretty_expression(expression) : expression;
+  return "(" + (pretty ? pretty_expression(expression) : expression) + ")";
+}
+
+std::vector<std::string> index_column_names(const CatalogRelation& index) {
+  const layout::Schema& schema = index.table->schema;
+  std::vector<std::string> names;
+  for (const layout::IndexColumn& part : Catalog::columns_of(index)) {
+    const auto own = indexed_column(schema, part.column);
+    std::string base = "expr";
+    if (own) {
+      base = schema.columns()[*own].name;
+    } else if (const std::string text = index_column_text(schema, part.column, false); is_call(text)) {
+      base = text.substr(0, text.find('('));
+      for (char& letter : base) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+      }
+    }
+    std::string name = base;
+    for (std::size_t i = 1; std::ranges::find(names, name) != names.end(); ++i)
+      name = base + std::to_string(i);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string index_expressions_text(const CatalogRelation& index) {
+  std::string text;
+  for (const layout::IndexColumn& part : Catalog::columns_of(index)) {
+    if (indexed_column(index.table->schema, part.column)) continue;
+    if (!text.empty()) text += ", ";
+    text += generation_at(index.table->schema, part.column)->expression;
+  }
+  return text;
+}
+
+std::string index_predicate_text(const CatalogRelation& index) {
+  for (const layout::IndexColumn& part : Catalog::columns_of(index)) {
+    const auto generation = generation_at(index.table->schema, part.column);
+    if (generation && !generation->predicate.empty()) return generation->predicate;
+  }
+  return {};
+}
 
 std::string quoted_name(std::string_view name) {
   const bool plain = std::ranges::all_of(
@@ -91,6 +223,7 @@ std::string quote_literal(std::string_view text) {
 }
 
 std::string default_text(const layout::Column& column, bool hides_public) {
+  if (const auto generation = generation_of(column)) return generation->expression;
   if (const auto sequence = sequence_default_of(column))
     return "nextval(" + quote_literal(in_public(sequence->name, hides_public)) + "::regclass)";
   const std::string& text = *column.default_text;
@@ -111,7 +244,10 @@ std::string index_text(const CatalogRelation& index, bool with_schema) {
   text += quote_identifier(index.name) + " ON ";
   if (with_schema) text += std::string(schema_name(index.schema)) + ".";
   text += quote_identifier(index.table->name) + " USING " + (index.is_hash_index() ? "hash " : "btree ");
-  return text + column_list(index, true);
+  text += column_list(index, true, !with_schema);
+  const std::string predicate = index_predicate_text(index);
+  if (predicate.empty()) return text;
+  return text + " WHERE " + (with_schema ? predicate : pretty_expression(predicate));
 }
 
 std::string view_text(const CatalogRelation& view) {

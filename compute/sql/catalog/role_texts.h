@@ -13,6 +13,10 @@
 
 namespace namdb::sql {
 
+// The role that owns the schema public. It has a name for tools, and no members.
+inline constexpr Oid kDatabaseOwnerOid = 6171;
+inline constexpr std::string_view kDatabaseOwner = "pg_database_owner";
+
 struct PrivilegeName {
   std::string_view name;  // "SELECT"
   char letter;            // of an aclitem

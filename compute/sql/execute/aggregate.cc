@@ -62,6 +62,11 @@ Status Accumulator::add(const EvalContext& context, GatheredMemory& memory, Memo
     ++count_;
     return {};
   }
+  if (aggregate_->filter != nullptr) {
+    bool selected = false;
+    Status status = evaluate_condition(*aggregate_->filter, context, selected);
+    if (!status.ok() || !selected) return status;
+  }
   Datum value;
   if (Status status = evaluate(*aggregate_->argument, context, value); !status.ok()) return status;
   if (value.null && aggregate_->kind == AggregateKind::json_object)

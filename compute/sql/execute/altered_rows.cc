@@ -31,6 +31,10 @@ reactor::Task<Status> AlteredRows::change(const std::vector<layout::Row>* rows,
     if (run_.work.paused()) status = co_await resume(&reader, make);
     if (status.ok()) status = co_await take_numbers(&made);
     if (!status.ok()) co_return status;
+    const auto generate = [&] { return generate_columns(run_, *plan_.table, plan_.checks, made.writer()); };
+    status = generate();
+    if (run_.work.paused()) status = co_await resume(&reader, generate);
+    if (!status.ok()) co_return status;
     const layout::RowView row = made.view();
     const auto check_row = [&] { return check(row); };
     status = check_row();

@@ -3,8 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "common/layout/long_value.h"
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/execute/changed_rows.h"
+#include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/write_row.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/syntax/error_fields.h"
@@ -335,7 +337,10 @@ reactor::Task<Status> ForeignKeyChecks::change_child(const Event* event, FoundCh
   const layout::RowView current = run_.transaction->row(child.row);
   const layout::Row before(table.table->schema, current.bytes());
   layout::Row after(table.table->schema, current.bytes());
-  const auto make = [&] { return set_columns(*event, child, after.writer()); };
+  const auto make = [&] {
+    Status set = set_columns(*event, child, after.writer());
+    return set.ok() ? generate_columns(run_, *table.table, table.checks, after.writer()) : set;
+  };
   Status status = make();
   if (run_.work.paused()) status = co_await run_.resume(make);
   if (status.ok()) status = check_not_null(after.view(), *table.table, run_.error, &run_.long_values);
@@ -358,6 +363,16 @@ reactor::Task<Status> ForeignKeyChecks::change_child(const Event* event, FoundCh
     if (!table.table->schema.is_key_column(column)) status = store_value(writer, column, value);
     if (!status.ok()) co_return status;
   }
+  for (const CheckCondition& generation : table.checks) {
+    if (!generation.generated) break;
+    if (layout::is_long(before.view(), *generation.generated))
+      run_.long_values.note_gone(layout::long_value_place(before.view(), *generation.generated));
+    Datum value;
+    read_column(row, *generation.generated, arena, value);
+    status = store_or_place(writer, *generation.generated, value);
+    if (!status.ok()) co_return status;
+  }
+  run_.long_values.note_written(row);
   run_.next_row();
   co_return note_change(graph_->references[event->reference].child, before.view(), row);
 }

@@ -15,6 +15,7 @@ class GatheredRows final : public ResultSink {
   std::size_t size() const { return rows_.size(); }
   std::span<const Datum> operator[](std::size_t row) const { return rows_[row]; }
   std::span<const std::span<const Datum>> rows() const { return rows_; }
+  void replace(std::size_t row, std::span<const Datum> values) { rows_[row] = arena_.keep(values); }
   std::size_t bytes() const { return arena_.allocated_bytes(); }
   void clear() {
     rows_.clear();

@@ -1,5 +1,8 @@
 #include "compute/sql/execute/groups.h"
 
+#include <algorithm>
+#include <string>
+
 #include "common/base/checksum.h"
 #include "compute/sql/value/equal_bytes.h"
 
@@ -27,7 +30,18 @@ Groups::Groups(const SelectPlan& plan)
     steps_.push_back(step_of(aggregate));
     all_stored_ = all_stored_ && steps_.back() != AggregateStep::evaluated;
   }
-  row_values_.resize(plan.groups.size());
+  row_values_.resize(plan.groups.size() + plan.grouping_values.size());
+  if (!plan.grouping_sets.empty()) {
+    all_stored_ = false;
+    // A set without values has a group without rows, too.
+    for (std::size_t set = 0; set < plan.grouping_sets.size(); ++set) {
+      if (!plan.grouping_sets[set].empty()) continue;
+      begin_set(set);
+      Group& group = add_group(arena_.keep(std::span<const Datum>(row_values_)));
+      by_values_.emplace(arena_.copy(row_bytes_), &group);
+    }
+    return;
+  }
   if (plan.groups.size() == 1 && is_stored_as_integer(*plan.groups.front()))
     by_column_ = plan.groups.front()->index;
   if (plan.groups.empty()) add_group({});
@@ -42,7 +56,7 @@ Groups::Group& Groups::add_group(std::span<const Datum> values) {
 }
 
 Status Groups::find_group(Run& run, const EvalContext& context) {
-  if (plan_.groups.empty()) {
+  if (one_group()) {
     group_ = &groups_.front();
     return {};
   }
@@ -54,6 +68,32 @@ Status Groups::find_group(Run& run, const EvalContext& context) {
     append_equal_bytes(bytes, plan_.groups[i]->type.id, values[i]);
   }
   run.work.charge_bytes(bytes.size());
+  return find_by_bytes(run.client_memory);
+}
+
+// The values that all groups of the set have.
+void Groups::begin_set(std::size_t set) {
+  row_bytes_ = std::to_string(set) + " ";
+  std::ranges::fill(row_values_, Datum());
+  for (std::size_t call = 0; call < plan_.grouping_values.size(); ++call)
+    row_values_[plan_.groups.size() + call] = Datum::of_integer(plan_.grouping_values[call][set]);
+}
+
+Status Groups::find_group_of_set(Run& run, const EvalContext& context, std::size_t set) {
+  begin_set(set);
+  for (const std::uint32_t place : plan_.grouping_sets[set]) {
+    Status status = evaluate(*plan_.groups[place], context, row_values_[place]);
+    if (!status.ok()) return status;
+    append_equal_bytes(row_bytes_, plan_.groups[place]->type.id, row_values_[place]);
+  }
+  run.work.charge_bytes(row_bytes_.size());
+  return find_by_bytes(run.client_memory);
+}
+
+// Of row_bytes_, with row_values_.
+Status Groups::find_by_bytes(MemoryBudget* budget) {
+  const std::vector<Datum>& values = row_values_;
+  const std::string& bytes = row_bytes_;
   const auto found = by_values_.find(bytes);
   if (found != by_values_.end()) {
     group_ = found->second;
@@ -63,7 +103,7 @@ Status Groups::find_group(Run& run, const EvalContext& context) {
   const std::size_t kept_bytes = 2 * bytes.size() + sizeof(Group) + values.size() * sizeof(Datum) +
                                  plan_.aggregates.size() * sizeof(Accumulator) + 4 * sizeof(std::uint64_t) +
                                  of_integer_bytes;
-  if (Status status = memory_.add(run.client_memory, kept_bytes); !status.ok()) return status;
+  if (Status status = memory_.add(budget, kept_bytes); !status.ok()) return status;
   group_ = &add_group(arena_.keep(std::span<const Datum>(values)));
   by_values_.emplace(arena_.copy(bytes), group_);
   if (by_column_ && values.front().null) {
@@ -75,9 +115,20 @@ Status Groups::find_group(Run& run, const EvalContext& context) {
 }
 
 Status Groups::add(Run& run, const EvalContext& context) {
+  for (; done_sets_ < plan_.grouping_sets.size(); ++done_sets_) {
+    Status status = group_ != nullptr ? Status() : find_group_of_set(run, context, done_sets_);
+    if (status.ok()) status = add_to_group(run, context);
+    if (!status.ok()) return status;
+  }
+  done_sets_ = 0;
+  if (!plan_.grouping_sets.empty()) return {};
   if (group_ == nullptr) {
     if (Status status = find_group(run, context); !status.ok()) return status;
   }
+  return add_to_group(run, context);
+}
+
+Status Groups::add_to_group(Run& run, const EvalContext& context) {
   if (all_stored_ && context.row != nullptr) {
     add_stored(*group_, *context.row);
     group_ = nullptr;

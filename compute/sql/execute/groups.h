@@ -52,13 +52,18 @@ class Groups {
   struct HashOfBytes {
     std::size_t operator()(std::string_view bytes) const;
   };
-  bool one_group() const { return plan_.groups.empty(); }
+  bool one_group() const { return plan_.groups.empty() && plan_.grouping_sets.empty(); }
   Group* stored_group(const layout::RowView& row) const {
     if (row.is_null(*by_column_)) return of_null_;
     const auto found = by_integer_.find(row.integer(*by_column_));
     return found == by_integer_.end() ? nullptr : found->second;
   }
   Status find_group(Run& run, const EvalContext& context);
+  // Of GROUPING SETS.
+  void begin_set(std::size_t set);
+  Status find_group_of_set(Run& run, const EvalContext& context, std::size_t set);
+  Status find_by_bytes(MemoryBudget* budget);
+  Status add_to_group(Run& run, const EvalContext& context);
   Group& add_group(std::span<const Datum> values);
   void add_stored(Group& group, const layout::RowView& row) {
     for (std::size_t i = 0; i < steps_.size(); ++i) group.accumulators[i].add_stored(steps_[i], row);
@@ -81,6 +86,7 @@ class Groups {
   // Of the row that is taken into account: its group, and the accumulators that have it.
   Group* group_ = nullptr;
   std::size_t done_accumulators_ = 0;
+  std::size_t done_sets_ = 0;  // of GROUPING SETS
 };
 
 }  // namespace namdb::sql

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "common/layout/long_value.h"
-#include "compute/sql/execute/select_cursor.h"
 #include "compute/sql/execute/source_keys.h"
+#include "compute/sql/execute/target_values.h"
 #include "compute/sql/execute/unique_checks.h"
 #include "compute/sql/execute/write_row.h"
 #include "compute/sql/plan/key_path.h"
@@ -123,7 +123,7 @@ bool QuickStatement::end(Run& run, std::vector<Datum>& values, Status& status) {
     const layout::RowView row = run.transaction->row(row_);
     EvalContext context = run.context();
     context.row = &row;
-    if (assigns_long(row, update.assignments)) return give_up(run);
+    if (assigns_long(row, update)) return give_up(run);
     run.leaves_no_work = true;
     status = assign_row(run, *source_->table, update.assignments, update.checks, context, row_, nullptr);
     run.leaves_no_work = false;

@@ -155,6 +155,9 @@ reactor::Task<Result<Datum>> Run::call_waiting() {
       if (value.ok()) *value = arena.keep(*value);
       co_return value;
     }
+    case Waiting::session_lock:
+    case Waiting::transaction_lock:
+      co_return co_await waiting.lock_function(function.name, arguments, &sink);
     case Waiting::no:
       break;
   }

@@ -25,6 +25,10 @@
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/system/statistics.h"
 
+namespace namdb::txn {
+struct WantedLock;
+}  // namespace namdb::txn
+
 namespace namdb::sql {
 
 // Ends a running statement: because the client has canceled it (from any thread), at a deadline, or because
@@ -86,6 +90,12 @@ class WaitingFunctions {
   // nextval() and its like.
   virtual reactor::Task<Result<Datum>> sequence_function(std::string_view name,
                                                          std::span<const Datum> arguments) = 0;
+  // pg_advisory_lock() and its like; warnings go to `sink`.
+  virtual reactor::Task<Result<Datum>> lock_function(std::string_view name, std::span<const Datum> arguments,
+                                                     ResultSink* sink) = 0;
+  // Locks that no session has, for the transaction: those of rows, where the protocol locks none at once.
+  // False: there are no such locks.
+  virtual reactor::Task<Result<bool>> claim(std::vector<txn::WantedLock>* wanted) = 0;
   // TRUNCATE ... RESTART IDENTITY: insufficient_privilege, before rows go; and the restart.
   virtual Status check_sequence_owners(const std::vector<std::string>& names) = 0;
   virtual reactor::Task<Status> restart_sequences(std::vector<std::string> names) = 0;

@@ -317,7 +317,7 @@ reactor::Task<Status> run_update(Run& run, const UpdatePlan& plan) {
   ForeignKeyChecks foreign_keys(run, plan.foreign_keys.get());
   RowChange change{plan.source,  plan.joined.get(),
                    &plan,        Returning(plan.returning),
-                   foreign_keys, UniqueChecks(run, plan.source.table, &plan.assignments)};
+                   foreign_keys, UniqueChecks(run, plan.source.table, &plan)};
   co_return co_await change_rows(run, &change);
 }
 

@@ -9,6 +9,7 @@
 #include "compute/sql/execute/long_value_rows.h"
 #include "compute/sql/execute/row_order.h"
 #include "compute/sql/execute/source_feed.h"
+#include "compute/sql/execute/target_values.h"
 #include "compute/sql/value/equal_bytes.h"
 
 namespace namdb::sql {
@@ -53,14 +54,6 @@ Status evaluate_count(const Expr* expr, const EvalContext& context, ErrorCode co
   return {};
 }
 
-// Adds the value's length to that of its row.
-Status check_row_bytes(const Datum& value, std::size_t& bytes) {
-  if (!value.null) bytes += value.text.size();
-  if (bytes <= kMaxText_bytes) return {};
-  return Status(ErrorCode::limit_exceeded,
-                "the strings of a row can have at most " + std::to_string(kMaxText_bytes) + " bytes");
-}
-
 }  // namespace
 
 SelectCursor::SelectCursor(const SelectPlan& plan)
@@ -82,15 +75,6 @@ SelectCursor::SelectCursor(const SelectPlan& plan)
 
 std::unique_ptr<Query> start_query(const SelectPlan& plan) {
   return std::make_unique<SelectCursor>(plan);
-}
-
-Status evaluate_targets(const SelectPlan& plan, const EvalContext& context, std::span<Datum> values,
-                        std::size_t& bytes) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (Status status = evaluate(*plan.targets[i], context, values[i]); !status.ok()) return status;
-    if (Status status = check_row_bytes(values[i], bytes); !status.ok()) return status;
-  }
-  return {};
 }
 
 Status SelectCursor::start(Run& run) {
@@ -404,17 +388,31 @@ reactor::Task<Status> SelectCursor::fetch_locked(Run& run, std::uint64_t max_row
     Run portion = locked_->begin_portion(run);
     const std::uint64_t wanted = max_rows == 0 ? kPortionRows : std::min(kPortionRows, max_rows - given);
     Status status = co_await fetch_rows(portion, wanted);
+    LockedRows::end_portion(run);
     if (status.ok()) status = co_await locked_->lock(run);
+    std::uint64_t left_out = 0;
     for (std::size_t row = 0; row < locked_->size() && status.ok(); ++row) {
-      if (!locked_->is_there(row)) continue;
+      if (!locked_->is_there(row)) {
+        ++left_out;
+        continue;
+      }
       run.sink.add_row((*locked_)[row]);
       ++given;
     }
+    if (status.ok() && plan_.locks_without_wait()) allow_more(left_out);
     if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
     if (!status.ok()) co_return status;
   }
   run.affected += given;
   co_return Status();
+}
+
+// LIMIT counts rows that are given.
+void SelectCursor::allow_more(std::uint64_t rows) {
+  if (rows == 0 || plan_.limit == nullptr) return;
+  const bool was_full = left_ == 0;
+  left_ += std::min(rows, ~left_);
+  if (was_full) done_ = false;
 }
 
 reactor::Task<Status> SelectCursor::fetch_rows(Run& run, std::uint64_t max_rows) {

@@ -39,6 +39,8 @@ class SelectCursor final : public Query {
   reactor::Task<Status> fetch_rows(Run& run, std::uint64_t max_rows);
   // With FOR UPDATE.
   reactor::Task<Status> fetch_locked(Run& run, std::uint64_t max_rows);
+  // So many rows that LIMIT has counted are none of the result.
+  void allow_more(std::uint64_t rows);
   Status start(Run& run);
   // Handles the next rows or the next group, or the end of them, and counts in `given` the rows that went to
   // the sink: at most so many. When the work is paused it is called again.
@@ -84,6 +86,7 @@ class SelectCursor final : public Query {
   bool done_ = false;
   std::uint64_t to_skip_ = 0;
   std::uint64_t left_ = ~std::uint64_t{0};  // rows that LIMIT still allows
+  std::unique_ptr<LockedRows> locked_;      // null: the plan locks none. It outlives the feed
   std::unique_ptr<RowFeed> feed_;
   RowFilter filter_;
   std::size_t position_ = 0;  // in its batch
@@ -105,13 +108,7 @@ class SelectCursor final : public Query {
   bool targets_cannot_fail_ = false;
   bool is_sorted_ = false;
   std::size_t sorted_position_ = 0;
-  std::unique_ptr<LockedRows> locked_;  // null: the plan locks none
 };
-
-// Evaluates the targets of a row; adds the lengths of their strings to `bytes`. Error limit_exceeded: they
-// are too long.
-Status evaluate_targets(const SelectPlan& plan, const EvalContext& context, std::span<Datum> values,
-                        std::size_t& bytes);
 
 // Run::start_query.
 std::unique_ptr<Query> start_query(const SelectPlan& plan);

@@ -10,18 +10,21 @@
 namespace namdb::sql {
 namespace {
 
-// `assignments`: null: of an INSERT.
-bool is_checked(const storage::Index& index, const std::vector<Assignment>* assignments) {
+// `update`: null: of an INSERT.
+bool is_checked(const storage::Index& index, const UpdatePlan* update) {
   if (!index.unique || index.primary || index.replaced()) return false;
-  const auto is_changed = [assignments](const layout::IndexColumn& column) {
-    return std::ranges::count(*assignments, column.column, &Assignment::column) != 0;
+  const auto is_changed = [update](const layout::IndexColumn& column) {
+    return std::ranges::count(update->assignments, column.column, &Assignment::column) != 0 ||
+           std::ranges::any_of(update->checks, [&column](const CheckCondition& check) {
+             return check.generated == column.column;
+           });
   };
-  return assignments == nullptr || std::ranges::any_of(index.shape.columns(), is_changed);
+  return update == nullptr || std::ranges::any_of(index.shape.columns(), is_changed);
 }
 
-bool checks_any(const storage::Table& table, const std::vector<Assignment>* assignments) {
+bool checks_any(const storage::Table& table, const UpdatePlan* update) {
   return std::ranges::any_of(table.indexes,
-                             [=](const storage::IndexRef& index) { return is_checked(*index, assignments); });
+                             [=](const storage::IndexRef& index) { return is_checked(*index, update); });
 }
 
 }  // namespace
@@ -30,14 +33,14 @@ bool UniqueChecks::wanted(const Run& run, const Plan& plan) {
   if (!run.checks_unique) return false;
   if (const auto* insert = plan.as<InsertPlan>()) return checks_any(*insert->table, nullptr);
   const auto* const update = plan.as<UpdatePlan>();
-  return update != nullptr && checks_any(*update->source.table, &update->assignments);
+  return update != nullptr && checks_any(*update->source.table, update);
 }
 
-UniqueChecks::UniqueChecks(Run& run, storage::TableRef table, const std::vector<Assignment>* assignments)
+UniqueChecks::UniqueChecks(Run& run, storage::TableRef table, const UpdatePlan* update)
     : run_(run), table_(std::move(table)), memory_("unique keys can keep", "change the rows in parts") {
   if (!run.checks_unique) return;
   for (const storage::IndexRef& index : table_->indexes) {
-    if (is_checked(*index, assignments)) indexes_.push_back({index, {}});
+    if (is_checked(*index, update)) indexes_.push_back({index, {}});
   }
 }
 

@@ -17,8 +17,8 @@ class UniqueChecks {
   // Whether the statement, an INSERT or UPDATE, checks any.
   static bool wanted(const Run& run, const Plan& plan);
 
-  // `assignments`: of an UPDATE, which changes no other columns; null: of an INSERT.
-  UniqueChecks(Run& run, storage::TableRef table, const std::vector<Assignment>* assignments);
+  // `update`: null: of an INSERT.
+  UniqueChecks(Run& run, storage::TableRef table, const UpdatePlan* update);
 
   bool wanted() const { return !indexes_.empty(); }
   // The row was inserted or changed.

@@ -10,6 +10,7 @@
 
 #include "common/layout/long_value.h"
 #include "compute/sql/execute/long_value_rows.h"
+#include "compute/sql/value/generated_column.h"
 
 namespace namdb::sql {
 namespace {
@@ -41,6 +42,7 @@ Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPt
   EvalContext context = run.context();
   context.values = columns;
   Status status = fill_row(run, *plan.table, values, context, row.writer());
+  if (status.ok()) status = generate_columns(run, *plan.table, plan.checks, row.writer());
   if (status.ok()) status = check_not_null(row.view(), *plan.table, run.error, &run.long_values);
   return status.ok() ? check_conditions(run, *plan.table, plan.checks, row.view()) : status;
 }
@@ -70,15 +72,60 @@ Status fill_row(const Run& run, const storage::Table& table, const std::vector<E
   return {};
 }
 
-bool assigns_long(const layout::RowView& row, const std::vector<Assignment>& assignments) {
+bool assigns_long(const layout::RowView& row, const UpdatePlan& update) {
   return std::ranges::any_of(
-      assignments, [&row](const Assignment& assignment) { return layout::is_long(row, assignment.column); });
+             update.assignments,
+             [&row](const Assignment& assignment) { return layout::is_long(row, assignment.column); }) ||
+         std::ranges::any_of(update.checks, [&row](const CheckCondition& check) {
+           return check.generated && layout::is_long(row, *check.generated);
+         });
 }
 
 bool assigns_key(const storage::Table& table, const std::vector<Assignment>& assignments) {
   return std::ranges::any_of(assignments, [&table](const Assignment& assignment) {
     return table.schema.is_key_column(assignment.column);
   });
+}
+
+namespace {
+
+// The value of a column of an index lies in its row.
+Status check_indexed(const storage::Table& table, std::uint32_t column, const layout::Column& definition,
+                     const Datum& value) {
+  if (!is_index_column(definition) || !is_too_long(definition, value)) return {};
+  std::string name;
+  for (const storage::IndexRef& index : table.indexes) {
+    for (const layout::IndexColumn& part : index->shape.columns()) {
+      if (part.column == column && !index->replaced()) name = index->name;
+    }
+  }
+  return Status(ErrorCode::limit_exceeded,
+                "index row size " + std::to_string(value.text.size()) + " exceeds maximum " +
+                    std::to_string(definition.length_bytes) +
+                    (name.empty() ? std::string() : " for index \"" + name + "\""));
+}
+
+}  // namespace
+
+Status generate_columns(const Run& run, const storage::Table& table,
+                        const std::vector<CheckCondition>& checks, layout::RowWriter writer) {
+  if (checks.empty() || !checks.front().generated) return {};
+  EvalContext context = run.context();
+  for (const CheckCondition& check : checks) {
+    if (!check.generated) break;
+    const layout::RowView row = writer.view();
+    context.row = &row;
+    Datum value;
+    Status status = evaluate(*check.condition, context, value);
+    if (!value.null) run.work.charge(value.text.size());
+    const layout::Schema& schema = row.schema();
+    if (status.ok())
+      status = check_indexed(table, *check.generated, schema.columns()[*check.generated], value);
+    if (status.ok()) status = set_apart(run, table, schema, *check.generated, value);
+    if (status.ok()) status = store_or_place(writer, *check.generated, value);
+    if (!status.ok()) return status;
+  }
+  return {};
 }
 
 // A condition that is NULL holds.
@@ -88,6 +135,7 @@ Status check_conditions(const Run& run, const storage::Table& table,
   EvalContext context = run.context();
   context.row = &row;
   for (const CheckCondition& check : checks) {
+    if (check.generated) continue;
     Datum holds;
     Status status = evaluate(*check.condition, context, holds);
     if (!status.ok()) return status;
@@ -96,6 +144,22 @@ Status check_conditions(const Run& run, const storage::Table& table,
   }
   return {};
 }
+
+namespace {
+
+// Those that were calculated in a copy of the row.
+Status copy_generated(const Run& run, const std::vector<CheckCondition>& checks,
+                      const std::optional<layout::Row>& from, layout::RowWriter to) {
+  for (const CheckCondition& check : checks) {
+    if (!check.generated) break;
+    Datum value;
+    read_column(from->view(), *check.generated, run.arena, value);
+    if (Status status = store_or_place(to, *check.generated, value); !status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace
 
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
                   const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id,
@@ -131,6 +195,8 @@ Status assign_row(Run& run, const storage::Table& table, const std::vector<Assig
     // Not in the row itself: when a condition pauses, the assignments read the old row once more.
     changed.emplace(table.schema, row.bytes());
     Status status = store(changed->writer(), true);
+    if (status.ok()) status = generate_columns(run, table, checks, changed->writer());
+    if (status.ok()) status = check_not_null(changed->view(), table, run.error, &run.long_values);
     if (status.ok()) status = check_conditions(run, table, checks, changed->view());
     if (!status.ok()) return status;
   }
@@ -143,8 +209,13 @@ Status assign_row(Run& run, const storage::Table& table, const std::vector<Assig
     if (layout::is_long(row, assignment.column))
       gone.emplace_back(layout::long_value_place(row, assignment.column));
   }
+  for (const CheckCondition& check : checks) {
+    if (check.generated && layout::is_long(row, *check.generated))
+      gone.emplace_back(layout::long_value_place(row, *check.generated));
+  }
   Status status;
   if (!moves) status = store(run.transaction->update(id), false);
+  if (status.ok() && !moves) status = copy_generated(run, checks, changed, run.transaction->update(id));
   if (!status.ok()) return status;
   for (const std::string& place : gone) run.long_values.note_gone(place);
   run.long_values.note_written(moves ? changed->view() : run.transaction->row(id));

@@ -23,11 +23,16 @@ Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPt
 Status fill_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
                 const EvalContext& context, layout::RowWriter writer);
 
-// Evaluates the checks of a row that is to be. check_violation, with details in the run's error.
+// Calculates those of the checks that are generated columns, and stores them in the row that is to be.
+Status generate_columns(const Run& run, const storage::Table& table,
+                        const std::vector<CheckCondition>& checks, layout::RowWriter writer);
+// Evaluates the others of the checks of a row that is to be. check_violation, with details in the run's
+// error.
 Status check_conditions(const Run& run, const storage::Table& table,
                         const std::vector<CheckCondition>& checks, const layout::RowView& row);
 
-// Evaluates the assignments in the context, whose row may be that one, and then writes them into it. Its
+// Evaluates the assignments in the context, whose row may be that one, and then writes them into it, and the
+// generated columns. Its
 // constraints are checked as above. If its primary key changes, the row stays as it is, and `moved` becomes
 // what is to be inserted in its place; null: that is refused.
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
@@ -37,8 +42,8 @@ Status assign_row(Run& run, const storage::Table& table, const std::vector<Assig
 // Whether the assignments have a column of the table's primary key.
 bool assigns_key(const storage::Table& table, const std::vector<Assignment>& assignments);
 
-// Whether the row has long values in columns of the assignments.
-bool assigns_long(const layout::RowView& row, const std::vector<Assignment>& assignments);
+// Whether the row has long values in columns that the UPDATE changes.
+bool assigns_long(const layout::RowView& row, const UpdatePlan& update);
 
 // RETURNING: the row's output columns.
 class Returning {

@@ -48,8 +48,9 @@ Status format_type(Context context, Arguments arguments, Datum& out) {
 }
 
 // Expressions are kept as text.
-Status expression_of(Context, Arguments arguments, Datum& out) {
+Status expression_of(Context context, Arguments arguments, Datum& out) {
   out = arguments[0];
+  if (arguments.size() > 2 && arguments[2].is_true()) give_text(context, pretty_expression(out.text), out);
   return {};
 }
 
@@ -69,7 +70,8 @@ Status index_definition(Context context, Arguments arguments, Datum& out) {
     return {};
   }
   const std::uint32_t position = columns[static_cast<std::size_t>(column - 1)].column;
-  give_text(context, quote_identifier(index->table->schema.columns()[position].name), out);
+  const bool pretty = arguments.size() > 2 && arguments[2].is_true();
+  give_text(context, index_column_text(index->table->schema, position, pretty), out);
   return {};
 }
 
@@ -105,6 +107,7 @@ std::optional<std::string> name_of_user(Context context, std::int64_t oid) {
   const bool no_roles = roles == nullptr || roles->empty();
   if (const storage::Role* const role = find_role(roles, oid)) return role->name;
   if (oid == kOwnerOid && no_roles) return context.facts->user;
+  if (oid == kDatabaseOwnerOid) return std::string(kDatabaseOwner);
   return std::nullopt;
 }
 

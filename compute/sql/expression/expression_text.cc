@@ -87,7 +87,7 @@ class Writer {
       case ExprKind::coalesce:
         return call("COALESCE", expr);
       case ExprKind::null_if:
-        return call("NULLIF", expr);
+        return null_if(expr);
       case ExprKind::greatest:
         return call("GREATEST", expr);
       case ExprKind::least:
@@ -116,6 +116,7 @@ class Writer {
         return;
       case ExprKind::function:
         if (expr.function->name == kSliceFunction) return slice(expr);
+        if (with_words(expr)) return;
         if (!is_operator(*expr.function)) return call(expr.function->name, expr);
         if (expr.args.size() == 1) return around("(" + std::string(expr.function->name) + " ", expr, ")");
         return joined(expr, expr.function->name);
@@ -200,6 +201,42 @@ class Writer {
     text_ += std::string(name) + "(";
     list(expr, 0, ", ");
     text_ += ")";
+  }
+
+  void null_if(const Expr& expr) {
+    text_ += "NULLIF(";
+    write(*expr.args[0]);
+    text_ += ", ";
+    write(*expr.args[1]->args[1]);
+    text_ += ")";
+  }
+
+  // Functions whose calls SQL writes with words between the arguments.
+  bool with_words(const Expr& expr) {
+    const std::string_view name = expr.function->name;
+    if (expr.args.size() != 2) return false;
+    const Expr& first = *expr.args[0];
+    if (name == "extract" && first.kind == ExprKind::constant && !first.value.null) {
+      text_ += "EXTRACT(" + std::string(first.value.text) + " FROM ";
+      write(*expr.args[1]);
+      text_ += ")";
+      return true;
+    }
+    if (name == "timezone") {
+      text_ += "(";
+      write(*expr.args[1]);
+      text_ += " AT TIME ZONE ";
+      write(first);
+      text_ += ")";
+      return true;
+    }
+    if (name != "position") return false;
+    text_ += "POSITION((";
+    write(*expr.args[1]);
+    text_ += ") IN (";
+    write(first);
+    text_ += "))";
+    return true;
   }
 
   // Of constants: an array's literal.

@@ -19,7 +19,16 @@ enum class Volatility : std::uint8_t { stable, is_volatile };
 
 // Functions that wait for others are not called by expressions: the expression pauses (work.h), and the
 // coroutine that runs the statement calls them (WaitingFunctions, compute/sql/execute/run.h).
-enum class Waiting : std::uint8_t { no, sleep, transaction_id, transaction_outcome, sequence, setting };
+enum class Waiting : std::uint8_t {
+  no,
+  sleep,
+  transaction_id,
+  transaction_outcome,
+  sequence,
+  setting,
+  session_lock,
+  transaction_lock
+};
 
 struct Function {
   using Call = Status (*)(const EvalContext& context, std::span<const Datum> arguments, Datum& out);

@@ -234,6 +234,52 @@ Status regexp_split_to_array(Context context, Arguments a, Datum& out) {
   return {};
 }
 
+// The regular expression of a pattern of SIMILAR TO.
+Status similar_to_escape(Context context, Arguments a, Datum& out) {
+  const std::string_view escape = a.size() == 1 ? std::string_view("\\") : a[1].text;
+  if (escape.size() != prefix_bytes(escape, 1)) {
+    return Status(ErrorCode::invalid_escape_sequence, "invalid escape string",
+                  "Escape string must be empty or one character.");
+  }
+  const std::string_view pattern = a[0].text;
+  std::string regex = "^(?:";
+  bool in_brackets = false;
+  for (std::size_t at = 0; at < pattern.size();) {
+    if (!escape.empty() && pattern.substr(at).starts_with(escape)) {
+      at += escape.size();
+      const std::string_view next = pattern.substr(at, prefix_bytes(pattern.substr(at), 1));
+      if (next == "\"" && !in_brackets)
+        return Status(ErrorCode::feature_not_supported,
+                      "separators in a pattern of SIMILAR TO are not supported");
+      // No other character has a meaning that a backslash takes away.
+      if (next.size() == 1) regex += '\\';
+      regex += next;
+      at += next.size();
+      continue;
+    }
+    const char c = pattern[at++];
+    if (in_brackets) {
+      if (c == '\\') regex += '\\';
+      regex += c;
+      in_brackets = c != ']';
+    } else if (c == '%') {
+      regex += ".*";
+    } else if (c == '_') {
+      regex += '.';
+    } else if (c == '(') {
+      regex += "(?:";
+    } else {
+      if (c == '\\' || c == '.' || c == '^' || c == '$') regex += '\\';
+      regex += c;
+      in_brackets = c == '[';
+    }
+  }
+  regex += ")$";
+  if (Status status = check_text_bytes(regex.size()); !status.ok()) return status;
+  out = Datum::of_text(context.arena->copy(regex));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Function> regex_functions() {
@@ -248,6 +294,8 @@ std::span<const Function> regex_functions() {
       {"regexp_count", {text, text}, int4, regexp_count},
       {"regexp_split_to_array", {text, text}, text_array, regexp_split_to_array},
       {"regexp_split_to_array", {text, text, text}, text_array, regexp_split_to_array},
+      {"similar_to_escape", {text}, text, similar_to_escape},
+      {"similar_to_escape", {text, text}, text, similar_to_escape},
       {"substring", {text, text}, text, substring_of_match},
   };
   return functions;

@@ -103,12 +103,6 @@ Status is_in_recovery(Context, Arguments, Datum& out) {
   return {};
 }
 
-// There are no advisory locks, but connection pools call this.
-Status advisory_unlock_all(Context, Arguments, Datum& out) {
-  out = Datum::of_text("");
-  return {};
-}
-
 }  // namespace
 
 std::span<const Function> session_functions() {
@@ -142,7 +136,27 @@ std::span<const Function> session_functions() {
       {"current_setting", {text}, text, nullptr, kVolatile, Waiting::setting},
       {"current_setting", {text, boolean}, text, nullptr, kVolatile, Waiting::setting},
       {"set_config", {text, text, boolean}, text, nullptr, kVolatile, Waiting::setting},
-      {"pg_advisory_unlock_all", {}, text, advisory_unlock_all, kVolatile},
+      {"pg_advisory_lock", {int8}, text, nullptr, kVolatile, Waiting::session_lock},
+      {"pg_advisory_lock", {int4, int4}, text, nullptr, kVolatile, Waiting::session_lock},
+      {"pg_try_advisory_lock", {int8}, boolean, nullptr, kVolatile, Waiting::session_lock},
+      {"pg_try_advisory_lock", {int4, int4}, boolean, nullptr, kVolatile, Waiting::session_lock},
+      {"pg_advisory_unlock", {int8}, boolean, nullptr, kVolatile, Waiting::session_lock},
+      {"pg_advisory_unlock", {int4, int4}, boolean, nullptr, kVolatile, Waiting::session_lock},
+      {"pg_advisory_unlock_all", {}, text, nullptr, kVolatile, Waiting::session_lock},
+      {"pg_advisory_xact_lock", {int8}, text, nullptr, kVolatile, Waiting::transaction_lock},
+      {"pg_advisory_xact_lock", {int4, int4}, text, nullptr, kVolatile, Waiting::transaction_lock},
+      {"pg_try_advisory_xact_lock", {int8}, boolean, nullptr, kVolatile, Waiting::transaction_lock},
+      {"pg_try_advisory_xact_lock", {int4, int4}, boolean, nullptr, kVolatile, Waiting::transaction_lock},
+      {"pg_advisory_lock_shared", {int8}, text, kUnsupported},
+      {"pg_advisory_lock_shared", {int4, int4}, text, kUnsupported},
+      {"pg_try_advisory_lock_shared", {int8}, boolean, kUnsupported},
+      {"pg_try_advisory_lock_shared", {int4, int4}, boolean, kUnsupported},
+      {"pg_advisory_xact_lock_shared", {int8}, text, kUnsupported},
+      {"pg_advisory_xact_lock_shared", {int4, int4}, text, kUnsupported},
+      {"pg_try_advisory_xact_lock_shared", {int8}, boolean, kUnsupported},
+      {"pg_try_advisory_xact_lock_shared", {int4, int4}, boolean, kUnsupported},
+      {"pg_advisory_unlock_shared", {int8}, boolean, kUnsupported},
+      {"pg_advisory_unlock_shared", {int4, int4}, boolean, kUnsupported},
       {"pg_cancel_backend", {int4}, boolean, signal_session<cancel>, kVolatile},
       {"pg_terminate_backend", {int4}, boolean, signal_session<terminate>, kVolatile},
       {"namdb_partition_server", {int8}, int4, partition_server<&Datum::integer>},

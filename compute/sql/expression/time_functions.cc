@@ -7,6 +7,7 @@
 #include "compute/sql/expression/function_tables.h"
 #include "compute/sql/expression/time_fields.h"
 #include "compute/sql/expression/time_format.h"
+#include "compute/sql/expression/time_parse.h"
 #include "compute/sql/value/calendar.h"
 #include "compute/sql/value/interval.h"
 #include "compute/sql/value/timestamp.h"
@@ -89,7 +90,7 @@ Status truncate_timestamp(Context, Arguments a, Datum& out) {
   const Result<std::int64_t> clock_us = truncate_clock(a[0].text, TypeId::timestamp, a[1].integer);
   if (!clock_us.ok()) return clock_us.status();
   out = Datum::of_integer(*clock_us);
-  return {};
+  return check_timestamp(*clock_us);
 }
 
 Status truncate_in_zone(std::string_view field, std::int64_t utc_us, const absl::TimeZone& zone, Datum& out) {
@@ -99,7 +100,7 @@ Status truncate_in_zone(std::string_view field, std::int64_t utc_us, const absl:
       truncate_clock(field, TypeId::timestamptz, local_of_utc(utc_us, zone));
   if (!clock_us.ok()) return clock_us.status();
   out = Datum::of_integer(utc_of_local(*clock_us, zone));
-  return {};
+  return check_timestamp(out.integer);
 }
 
 Status truncate_timestamptz(Context context, Arguments a, Datum& out) {
@@ -282,6 +283,22 @@ Status to_char(Context context, Arguments a, Datum& out) {
   return {};
 }
 
+Status to_date(Context, Arguments a, Datum& out) {
+  const Result<ReadTime> read = read_time(a[0].text, a[1].text);
+  if (!read.ok()) return read.status();
+  out = Datum::of_integer(day_time_of(read->clock_us).days);
+  return {};
+}
+
+Status to_timestamp(Context context, Arguments a, Datum& out) {
+  const Result<ReadTime> read = read_time(a[0].text, a[1].text);
+  if (!read.ok()) return read.status();
+  const std::int64_t moment_us = read->offset_s ? read->clock_us - *read->offset_s * kSecond_us
+                                                : utc_of_local(read->clock_us, context.time().zone);
+  out = Datum::of_integer(moment_us);
+  return check_timestamp(moment_us);
+}
+
 template <TypeId kType>
 Status is_finite(Context, Arguments a, Datum& out) {
   out = Datum::of_boolean(!is_infinite(kType, a[0].integer));
@@ -335,6 +352,8 @@ std::span<const Function> time_functions() {
       {"justify_interval", {interval}, interval, justify_interval},
       {"make_interval", {int4, int4, int4, int4, int4, int4, float8}, interval, make_interval},
       {"to_timestamp", {float8}, timestamptz, timestamp_of_epoch},
+      {"to_timestamp", {text, text}, timestamptz, to_timestamp},
+      {"to_date", {text, text}, date, to_date},
       {"make_date", {int4, int4, int4}, date, make_date},
       {"to_char", {timestamp, text}, text, to_char<timestamp>},
       {"to_char", {timestamptz, text}, text, to_char<timestamptz>},

@@ -1,7 +1,11 @@
 #include "compute/sql/plan/index_path.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
+
+#include "compute/sql/plan/index_terms.h"
+#include "compute/sql/value/generated_column.h"
 
 namespace namdb::sql {
 namespace {
@@ -120,6 +124,19 @@ Candidate consider(const storage::IndexRef& index, const Conditions& conditions,
   return candidate;
 }
 
+// Of the values of the first column of a part of a table, all.
+void take_part(Candidate& candidate) {
+  if (!candidate.equal.empty() || !candidate.ranges.empty() || candidate.index == nullptr) return;
+  candidate.ranges.emplace_back();
+  candidate.score += 2;
+}
+
+bool has_index_column(const storage::Index& index) {
+  return std::ranges::any_of(index.shape.columns(), [&](const layout::IndexColumn& part) {
+    return is_index_column(index.shape.schema().columns()[part.column]);
+  });
+}
+
 ExprPtr clone_or_null(const Expr* expr) {
   return expr == nullptr ? nullptr : clone(*expr);
 }
@@ -137,9 +154,24 @@ bool find_index_path(Source& source, std::span<const Expr* const> conditions, co
                      std::span<const storage::IndexRef> indexes, std::span<const OrderItem> order) {
   if (source.table == nullptr || !source.key.empty()) return false;
   Candidate best;
+  std::deque<IndexTerms> made;  // as long as candidates point there
   for (const storage::IndexRef& index : indexes) {
     if (!index->ready() || index->replaced()) continue;
-    Candidate candidate = consider(index, {conditions, columns}, order);
+    Candidate candidate;
+    if (!has_index_column(*index)) {
+      candidate = consider(index, {conditions, columns}, order);
+    } else if (source.index_expressions != nullptr) {
+      std::optional<IndexTerms> terms =
+          terms_of(*index, *source.table, *source.index_expressions, conditions, columns.first, order);
+      if (!terms) continue;
+      const IndexTerms& own = made.emplace_back(*std::move(terms));
+      candidate = consider(index, {own.conditions, columns}, own.order);
+      if (own.part_is_not_null && !index->hash) take_part(candidate);
+      for (const Expr*& condition : candidate.conditions) {
+        const auto position = std::ranges::find(own.conditions, condition) - own.conditions.begin();
+        condition = conditions[static_cast<std::size_t>(position)];
+      }
+    }
     // When both find the rows by equality alone, the hash index's entries are fewer bytes, and need no call.
     const bool is_hash = index->hash && best.index != nullptr && !best.index->hash;
     if (candidate.score > best.score || (is_hash && candidate.score == best.score))

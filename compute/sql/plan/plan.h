@@ -64,6 +64,15 @@ struct IndexPath {
   }
 };
 
+// A column that an index has for an expression, or for the part of the table that the index is of, as
+// conditions of statements may have that.
+struct IndexExpression {
+  std::uint32_t column = 0;  // of the table; clients do not see it
+  ExprPtr value;             // over the table's columns
+  // The column is NULL in rows that do not meet all of these; empty: in none.
+  std::vector<ExprPtr> predicate;
+};
+
 struct DerivedTable;
 
 // The rows that the last round of a recursive query has given, as its next round reads them.
@@ -123,7 +132,9 @@ struct Source {
   // Each key has at most one row. Empty: a scan.
   std::vector<std::vector<ExprPtr>> key;
   std::unique_ptr<IndexPath> index_path;  // only if there is no key; null: none
-  ExprPtr filter;                         // all of WHERE; null: every row
+  // Of the table's indexes; null: they have none.
+  std::shared_ptr<const std::vector<IndexExpression>> index_expressions;
+  ExprPtr filter;  // all of WHERE; null: every row
 };
 
 enum class JoinKind : std::uint8_t { inner, left, full };
@@ -189,8 +200,11 @@ struct OrderItem {
 
 struct Aggregate {
   AggregateKind kind = AggregateKind::count_rows;
-  ExprPtr argument;              // null for count(*)
-  ExprPtr separator;             // of string_agg; otherwise null
+  ExprPtr argument;   // null for count(*)
+  ExprPtr separator;  // of string_agg; otherwise null
+  // Rows that do not meet it are left out; null: none. Others than array_agg and those like it have it in
+  // their argument, which is NULL then.
+  ExprPtr filter;
   std::vector<OrderItem> order;  // of array_agg and string_agg; empty: as the rows come
   bool distinct = false;         // equal values count once
   // It keeps its values, whose order counts.
@@ -202,15 +216,20 @@ struct Aggregate {
   void for_each_expression(Visit&& visit) const {
     if (argument != nullptr) visit(argument);
     if (separator != nullptr) visit(separator);
+    if (filter != nullptr) visit(filter);
     for (const OrderItem& item : order) visit(item.value);
   }
 };
+
+// How FOR UPDATE treats a row that another session has locked.
+enum class LockedRow : std::uint8_t { waits, fails, is_skipped };
 
 // The rows of a table that FOR UPDATE locks. The values of the primary key's columns are the targets from
 // that one on.
 struct RowLock {
   storage::TableRef table;
   std::uint32_t first_target = 0;
+  LockedRow locked = LockedRow::waits;
 };
 
 struct SelectPlan {
@@ -220,18 +239,30 @@ struct SelectPlan {
   // columns. Without `groups` it has one row.
   bool grouped = false;
   std::vector<ExprPtr> groups;
+  // GROUPING SETS: of each the places in `groups` that it has. Each has groups of its own, in which the other
+  // values are NULL. Empty: there is one, with all.
+  std::vector<std::vector<std::uint32_t>> grouping_sets;
+  // The values of GROUPING(), which stand behind those of `groups`: of each call, by set.
+  std::vector<std::vector<std::int64_t>> grouping_values;
   std::vector<Aggregate> aggregates;
   // The one aggregate is the first value that is not NULL: the rows come in the order of its values.
   bool first_value_decides = false;
   ExprPtr having;  // null: every group
   std::vector<ExprPtr> targets;
-  std::vector<RowLock> locks;    // their targets are no output columns, and stand behind those
+  std::vector<RowLock> locks;  // their targets are no output columns, and stand behind those
+  // One of them does not wait: NOWAIT or SKIP LOCKED.
+  bool locks_without_wait() const {
+    for (const RowLock& lock : locks) {
+      if (lock.locked != LockedRow::waits) return true;
+    }
+    return false;
+  }
   bool distinct = false;         // equal rows are given once
   std::vector<OrderItem> order;  // empty when the rows come in the wanted order
   std::size_t distinct_on = 0;   // of rows with equal values of so many first items of `order` the first one
   ExprPtr limit;                 // bigint; null: none
   ExprPtr offset;                // bigint; null: none
-  bool gives_id = false;         // to its transaction, by namdb_txid()
+  bool gives_id = false;         // to its transaction, by namdb_txid(); or takes a lock until its end
   bool reads_tables = false;     // it, or a subquery of it
   // The command's name, such as SELECT FOR UPDATE, if it or a subquery of it locks rows; otherwise empty.
   std::string_view locking_command = {};
@@ -287,10 +318,12 @@ struct ConflictPlan {
   ExprPtr filter;  // null: every row
 };
 
-// A CHECK of the table that is written: it reads the row as it is to be.
+// A CHECK of the table that is written: it reads the row as it is to be. Before these stand the table's
+// generated columns: for them the expression is the column's value.
 struct CheckCondition {
   std::string name;
   ExprPtr condition;
+  std::optional<std::uint32_t> generated = {};  // the column; nullopt: it is a CHECK
 };
 
 // UPDATE ... FROM and DELETE ... USING: the joined rows. The query's targets are the columns of the changed
@@ -468,6 +501,12 @@ struct CreateIndexPlan {
   bool unique = false;
   bool hash = false;
   bool if_not_exists = false;
+  // Gives the columns room for longer values, before the index is made; null: they have it, or stay as they
+  // are.
+  std::shared_ptr<const AlterTablePlan> room;
+  // The table gets columns for the index, which is the last one of `indexes` there, but for its name. Null:
+  // the index is on columns that are there.
+  std::shared_ptr<const AlterTablePlan> change;
 };
 
 struct DropIndexPlan {

@@ -120,6 +120,7 @@ void Session::end_transaction() {
   deferred_.forget();
   Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
   end_id(rolled_back);
+  if (locks_ != nullptr) locks_->end_transaction();
 }
 
 void Session::close_cursors(Portals which) {
@@ -190,6 +191,7 @@ Task<Status> Session::sync() {
   Status status;
   if (state_ == State::implicit) status = co_await commit_transaction("block");
   forget_portals();
+  if (locks_ != nullptr) co_await settle_locks();
   co_return status;
 }
 
@@ -302,6 +304,11 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (!again) co_return status;
     error_ = {};
     transaction.reset();  // so that it holds no locks while it pauses
+    if (locks_ != nullptr) {
+      locks_->undo_attempt();
+      locks_->end_transaction();
+      co_await locks_->settle();
+    }
     const std::uint64_t paused_ns = engine_.executor().now_ns();
     co_await engine_.backoff(attempt);
     interrupt_.add_pause(paused_ns);
@@ -331,6 +338,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
   if (status.ok() && read_only() && calls && transaction_ != nullptr && transaction_->has_writes())
     status = read_only_error("CALL");
+  if (status.ok() && transaction_ != nullptr) status = co_await transaction_->confirm_primaries();
   if (status.ok()) status = check_rights_again(plan);
   if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
   if (!status.ok()) co_return status;
@@ -344,6 +352,14 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
 
 Task<Status> Session::execute(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                               Completion& completion) {
+  if (locks_ != nullptr) locks_->begin_attempt();
+  Status status = co_await execute_statement(portal, sink, max_rows, autocommit, completion);
+  if (locks_ != nullptr) co_await settle_locks();
+  co_return status;
+}
+
+Task<Status> Session::execute_statement(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+                                        bool autocommit, Completion& completion) {
   std::shared_ptr<const Plan> plan = portal.plan;
   if (Status status = check_allowed(*plan); !status.ok()) co_return status;
   if (Status status = check_expired(*plan); !status.ok()) co_return status;

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "compute/api/engine.h"
+#include "compute/locks/session_locks.h"
 #include "compute/outcome/transaction_ids.h"
 #include "compute/procedure/registry.h"
 #include "compute/sequences/sequences.h"
@@ -68,6 +69,7 @@ struct Environment {
   txn::TransactionIds* ids = nullptr;     // null: transactions get none
   txn::Sequences* sequences = nullptr;    // null: there are none
   RoutineCache* routines = nullptr;       // null: each call of a procedure compiles it
+  txn::NamedLocks* locks = nullptr;       // null: there are none
 };
 
 struct BindRequest {
@@ -198,6 +200,8 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> run_autocommit(Portal& portal, ResultSink& sink, Completion& completion);
   reactor::Task<Status> run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                                            Completion& completion);
+  reactor::Task<Status> execute_statement(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
+                                          bool autocommit, Completion& completion);
   reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                     Completion& completion);
   void start_clock();
@@ -294,6 +298,14 @@ class Session final : private WaitingFunctions, private SessionObjects {
   // Forgets portals that have ended. `running` stays.
   void sweep_portals(const Portal* running);
 
+  // --- session_locks.cc ---
+  reactor::Task<Result<Datum>> lock_function(std::string_view name, std::span<const Datum> arguments,
+                                             ResultSink* sink) override;
+  reactor::Task<Result<bool>> claim(std::vector<txn::WantedLock>* wanted) override;
+  // Returns when the locks are free that the session has given back. A lock of a transaction that there is
+  // not any more is given back before.
+  reactor::Task<void> settle_locks();
+
   // --- session_ids.cc ---
   reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) override;
   reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) override;
@@ -367,6 +379,8 @@ class Session final : private WaitingFunctions, private SessionObjects {
   // `made`: receives the name of the table or index if a new one was made; may be null.
   reactor::Task<Status> create_table(const CreateTablePlan& plan, ResultSink& sink, std::string* made);
   reactor::Task<Status> create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made);
+  // For an index that is to be made.
+  reactor::Task<Status> make_room(const CreateIndexPlan& plan, ResultSink& sink);
   reactor::Task<Status> run_reindex(const ReindexPlan& plan, ResultSink& sink);
   // DROP of several tables or indexes.
   struct Drop {
@@ -424,7 +438,7 @@ class Session final : private WaitingFunctions, private SessionObjects {
                                      const ForeignKeyValues* values);
 
   // --- session_constraints.cc ---
-  Status run_lock();
+  reactor::Task<Status> run_lock();
   reactor::Task<Status> set_constraints(const ConstraintsPlan& plan, ResultSink& sink);
   // Checks what waits for the end of the transaction. `all`: this is the end; otherwise, what need not wait
   // any more. foreign_key_violation.
@@ -456,7 +470,12 @@ class Session final : private WaitingFunctions, private SessionObjects {
 
   // --- session_alter.cc ---
   reactor::Task<Status> alter_table(const AlterTablePlan& plan, ResultSink& sink);
-  reactor::Task<Status> replace_rows(const AlterTablePlan& plan, ResultSink& sink);
+  // `index_name`: of the last one of the plan's indexes; null: it has its name.
+  reactor::Task<Status> replace_rows(const AlterTablePlan& plan, ResultSink& sink,
+                                     const std::string* index_name);
+  // The columns of indexes that no index of the table has any more are calculated no more. They go when its
+  // rows are replaced.
+  reactor::Task<void> forget_index_columns(std::string name);
   reactor::Task<Status> change_names(const AlterTablePlan& plan);
   // After a change of the table, or an error of that, which is given back.
   reactor::Task<Status> drop_changed_sequences(Status status, const layout::Schema* before,
@@ -582,8 +601,9 @@ class Session final : private WaitingFunctions, private SessionObjects {
   std::map<std::string, std::int64_t, std::less<>> sequence_values_;
   std::string setting_text_;  // of the last setting_function()
   std::string last_sequence_;
-  std::string serial_sequence_;     // what pg_get_serial_sequence() gave last
-  std::optional<std::int64_t> id_;  // of the transaction that runs, if it was given one
+  std::string serial_sequence_;               // what pg_get_serial_sequence() gave last
+  std::optional<std::int64_t> id_;            // of the transaction that runs, if it was given one
+  std::unique_ptr<txn::SessionLocks> locks_;  // null: it has taken none
   ErrorFields error_;
   std::shared_ptr<PreparedStatement> unnamed_;
   std::map<std::string, std::shared_ptr<PreparedStatement>, std::less<>> prepared_;

@@ -7,6 +7,7 @@
 #include "compute/sql/execute/altered_rows.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
+#include "compute/sql/value/generated_column.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -62,7 +63,7 @@ Task<Status> Session::alter_table(const AlterTablePlan& plan, ResultSink& sink) 
     status = co_await drop_foreign_key(std::move(table), std::move(key));
   }
   if (status.ok() && plan.replaces_rows) {
-    status = co_await replace_rows(plan, sink);
+    status = co_await replace_rows(plan, sink, nullptr);
   } else if (status.ok()) {
     status = co_await change_names(plan);
   }
@@ -94,11 +95,13 @@ Task<Status> Session::add_foreign_keys(const AlterTablePlan& plan) {
   co_return status;
 }
 
-Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink) {
+Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
+                                   const std::string* index_name) {
   txn::TableReplacement replacement;
   replacement.table = plan.table;
   replacement.definition = plan.definition;
   replacement.indexes = plan.indexes;
+  if (index_name != nullptr) replacement.indexes.back().name = *index_name;
   follow_roles();
   const std::uint32_t owner = facts_.roles->owner_of({storage::ObjectKind::table, plan.table->id, {}});
   Status status = co_await check_default_sequences(&replacement.definition.schema);
@@ -185,6 +188,30 @@ Task<Status> Session::change_names(const AlterTablePlan& plan) {
   }
   if (status.ok()) note_altered(plan.table->id, plan.definition.name);
   co_return co_await drop_changed_sequences(std::move(status), &plan.table->schema, &wanted.schema);
+}
+
+Task<void> Session::forget_index_columns(std::string name) {
+  const storage::TableRef table = engine_.cached_table(name);
+  if (table == nullptr) co_return;
+  txn::TableAlteration alteration;
+  alteration.table = table;
+  alteration.name = table->name;
+  alteration.columns = table->schema.columns();
+  alteration.checks = table->checks;
+  alteration.foreign_keys = table->foreign_keys;
+  bool changed = false;
+  for (std::uint32_t i = 0; i < alteration.columns.size(); ++i) {
+    layout::Column& column = alteration.columns[i];
+    if (!is_index_column(column) || !column.default_text) continue;
+    const bool is_used = std::ranges::any_of(table->indexes, [i](const storage::IndexRef& index) {
+      return std::ranges::count(index->shape.columns(), i, &layout::IndexColumn::column) != 0;
+    });
+    if (!is_used) column.default_text.reset();
+    changed = changed || !is_used;
+  }
+  if (!changed) co_return;
+  // After an error they are calculated for nothing.
+  static_cast<void>(co_await engine_.alter_table(std::move(alteration)));
 }
 
 Task<Status> Session::rename_index(const AlterTablePlan& plan, ResultSink& sink) {

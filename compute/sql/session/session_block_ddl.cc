@@ -58,6 +58,9 @@ void Session::note_altered(std::uint32_t table, const std::string& name) {
   }
   if (altered == nullptr) return;
   for (const storage::IndexRef& index : altered->indexes) {
+    for (CreatedInBlock& created : created_in_block_) {
+      if (created.kind == RelationKind::index && created.name == index->name) created.id = index->id;
+    }
     const auto dropped = dropped_in_block_.find(index->name);
     if (dropped != dropped_in_block_.end() && dropped->second.kind == RelationKind::index)
       dropped->second.id = index->id;

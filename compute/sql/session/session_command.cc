@@ -17,7 +17,7 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
     if (names_identity(set->name)) co_return co_await set_identity(set, &sink);
     co_return run_set(*set, sink);
   }
-  if (plan.as<LockPlan>() != nullptr) co_return run_lock();
+  if (plan.as<LockPlan>() != nullptr) co_return co_await run_lock();
   if (const auto* constraints = plan.as<ConstraintsPlan>())
     co_return co_await set_constraints(*constraints, sink);
   if (const auto* show = plan.as<ShowPlan>()) co_return co_await run_show(*show, sink, completion);
@@ -275,6 +275,7 @@ Status Session::run_discard(const DiscardPlan& plan, const Portal& running, Resu
   apply_identity();
   report_settings(sink);
   close_all_prepared();
+  if (locks_ != nullptr) locks_->give_back_all();
   return run_close(ClosePlan(), running);
 }
 

@@ -13,12 +13,12 @@ namespace namdb::sql {
 
 using reactor::Task;
 
-Status Session::run_lock() {
+Task<Status> Session::run_lock() {
   if (state_ != State::block && state_ != State::implicit)
-    return Status(ErrorCode::no_active_transaction, "LOCK TABLE can only be used in transaction blocks");
-  // From here on the tables are read as they are now.
+    co_return Status(ErrorCode::no_active_transaction, "LOCK TABLE can only be used in transaction blocks");
+  // From here on the tables are read as they are now: the snapshot is taken, if there is none.
   ensure_transaction();
-  return {};
+  co_return co_await transaction_->fetch();
 }
 
 Task<Status> Session::set_constraints(const ConstraintsPlan& plan, ResultSink& sink) {
@@ -70,7 +70,8 @@ Task<Status> Session::check_deferred(txn::Transaction* transaction, bool all) {
   co_return status;
 }
 
-// A table or a foreign key that is gone has nothing to check.
+// A table that the block has dropped has nothing to check. Another session may have renamed it or the key:
+// then the rows are there under another name, and the transaction is to run again.
 Task<Status> Session::check_deferred(txn::Transaction* transaction,
                                      const DeferredForeignKeys::Pending* pending, bool all, bool* checked) {
   BindInput input;
@@ -80,17 +81,22 @@ Task<Status> Session::check_deferred(txn::Transaction* transaction,
   Status status = co_await look_up_tables(std::move(names), &input);
   if (!status.ok()) co_return status;
   *checked = true;
+  const Status altered = dropped_in_block_.contains(pending->child)
+                             ? Status()
+                             : Status(ErrorCode::serialization_failure,
+                                      "foreign key \"" + pending->key + "\" of table \"" + pending->child +
+                                          "\" was altered while the transaction ran");
   const auto child = input.tables.find(pending->child);
-  if (child == input.tables.end()) co_return Status();
+  if (child == input.tables.end()) co_return altered;
   StatementBinder binder{input, {}};
   const auto bound = foreign_keys_of_write(binder, child->second, WriteKind::inserts, nullptr);
   if (!bound.ok()) co_return bound.status();
-  if (*bound == nullptr) co_return Status();
+  if (*bound == nullptr) co_return altered;
   const ForeignKeyGraph& graph = **bound;
   const auto reference = std::ranges::find_if(graph.references, [&](const ForeignKeyGraph::Reference& one) {
     return one.child == 0 && one.key.name == pending->key;
   });
-  if (reference == graph.references.end()) co_return Status();
+  if (reference == graph.references.end()) co_return altered;
   *checked = all || !deferred_.defers(reference->key);
   if (!*checked) co_return Status();
   Portal scratch;

@@ -191,15 +191,36 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
   co_return status;
 }
 
+// Not for an index that is there.
+Task<Status> Session::make_room(const CreateIndexPlan& plan, ResultSink& sink) {
+  std::string name = plan.name;
+  const Result<FoundRelation> known = co_await find_relation(&engine_, std::move(name));
+  if (!known.ok()) co_return known.status();
+  const bool is_there = known->table != nullptr || known->index != nullptr;
+  if (is_there && !plan.name_is_chosen) co_return Status();
+  co_return co_await replace_rows(*plan.room, sink, nullptr);
+}
+
 Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made) {
   if (Status status = check_table_owner(*plan.table); !status.ok()) co_return status;
   if (Status status = check_may_create(); !status.ok()) co_return status;
+  if (plan.room != nullptr) {
+    Status status = co_await make_room(plan, sink);
+    if (!status.ok()) co_return status;
+  }
   txn::IndexDefinition definition{plan.name, plan.table->name, plan.columns, plan.unique, plan.hash};
   for (std::uint32_t number = 1;; ++number) {
     std::string name = definition.name;
     Status status = co_await check_no_sequence(std::move(name));
     txn::IndexDefinition wanted = definition;
-    if (status.ok()) status = co_await engine_.create_index(std::move(wanted));
+    // A table that takes the place of this one may have its name.
+    if (status.ok() && plan.change != nullptr && definition.name == plan.table->name)
+      status = Status(ErrorCode::duplicate_table, "relation " + quoted(definition.name) + " already exists");
+    if (status.ok() && plan.change != nullptr) {
+      status = co_await replace_rows(*plan.change, sink, &definition.name);
+    } else if (status.ok()) {
+      status = co_await engine_.create_index(std::move(wanted));
+    }
     if (!status.ok() && status.code() == ErrorCode::duplicate_key)
       describe_constraint(plan.table->name, definition.name, error_);
     if (status.ok() && made != nullptr) *made = definition.name;
@@ -286,7 +307,13 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
   for (const std::string& name : there) {
     std::string wanted = name;
     if (as_index) {
+      std::string index = name;
+      const auto relation = co_await find_relation(&engine_, std::move(index));
       status = co_await engine_.drop_index(std::move(wanted), false);
+      if (status.ok() && relation.ok() && relation->table != nullptr) {
+        std::string table = relation->table->name;
+        co_await forget_index_columns(std::move(table));
+      }
     } else {
       const storage::TableRef table = engine_.cached_table(name);
       status = co_await engine_.drop_table(std::move(wanted));

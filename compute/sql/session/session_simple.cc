@@ -74,6 +74,7 @@ Task<bool> Session::run_simple(ParsedStatement parsing, bool autocommit, bool la
   if (!status.ok()) {
     fail(status);
     forget_portals();
+    if (locks_ != nullptr) co_await settle_locks();
     sink.error(status, error_);
     co_return false;
   }

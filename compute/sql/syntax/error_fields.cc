@@ -122,7 +122,9 @@ void describe_violation(const txn::Violation& violation, ErrorFields& fields) {
   std::string values;
   for (const std::uint32_t column : violation.columns) {
     const std::string_view separator = names.empty() ? "" : ", ";
-    names.append(separator).append(quoted_name(row.schema().columns()[column].name));
+    const bool of_index = is_index_column(row.schema().columns()[column]);
+    names.append(separator).append(of_index ? index_column_text(row.schema(), column, true)
+                                            : quoted_name(row.schema().columns()[column].name));
     values.append(separator).append(shown_value(row, column, nullptr));
   }
   describe_constraint(violation.table->name, violation.constraint, fields);

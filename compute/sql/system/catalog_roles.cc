@@ -34,7 +34,17 @@ std::vector<Role> shown_roles(const VirtualTableInput& input) {
   return {user};
 }
 
+// That of the schema public, too, which is nobody's to change.
+std::vector<Role> all_roles(const VirtualTableInput& input) {
+  std::vector<Role> all = shown_roles(input);
+  Role owner;
+  owner.name = kDatabaseOwner;
+  all.push_back(owner);
+  return all;
+}
+
 Oid oid_of_role(const VirtualTableInput& input, const Role& role) {
+  if (role.name == kDatabaseOwner) return kDatabaseOwnerOid;
   return role_oid(roles_of(input), role.id);
 }
 
@@ -155,8 +165,24 @@ Datum RoleTexts::grants(const CatalogRelation& relation) const {
   return has_grants && roles_ != nullptr ? grants_of(secured_object(relation)) : Datum();
 }
 
+// The schema's owner, and with it the grantor, is another role than that of other objects without an owner.
 Datum RoleTexts::schema_grants() const {
-  return roles_ == nullptr ? Datum() : grants_of({ObjectKind::schema, 0, "public"});
+  const storage::SecuredObject schema{ObjectKind::schema, 0, "public"};
+  const storage::ObjectRights* const rights = roles_ == nullptr ? nullptr : roles_->rights_of(schema);
+  const std::string owner(kDatabaseOwner);
+  ArrayWriter texts(TypeId::text_array);
+  texts.add(Datum::of_text(arena_.copy(owner + "=UC/" + owner)));
+  if (rights == nullptr || !rights->grants) {
+    texts.add(Datum::of_text(arena_.copy("=U/" + owner)));
+    return texts.finish(arena_);
+  }
+  for (const storage::Grant& grant : *rights->grants) {
+    std::string text = grant_text(grant, rights->owner, *roles_);
+    if (grant.grantor == storage::kNoRole || grant.grantor == shown_owner(roles_, rights->owner))
+      text = text.substr(0, text.rfind('/') + 1) + owner;
+    texts.add(Datum::of_text(arena_.copy(text)));
+  }
+  return texts.finish(arena_);
 }
 
 Datum RoleTexts::grants_of(const storage::SecuredObject& object) const {
@@ -175,7 +201,7 @@ Datum RoleTexts::grants_of(const storage::SecuredObject& object) const {
 }
 
 void add_stored_roles(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const Role& role : shown_roles(input)) {
+  for (const Role& role : all_roles(input)) {
     Row row = rows.add();
     row.number("oid", oid_of_role(input, role));
     add_attributes(row, role);
@@ -186,7 +212,7 @@ void add_stored_roles(CatalogRowWriter& rows, const VirtualTableInput& input) {
 }
 
 void add_shown_roles(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const Role& role : shown_roles(input)) {
+  for (const Role& role : all_roles(input)) {
     Row row = rows.add();
     add_attributes(row, role);
     row.number("rolconnlimit", role.connection_limit)

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/catalog/role_texts.h"
 #include "compute/sql/catalog/type_routines.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/system/catalog_roles.h"
@@ -113,7 +114,7 @@ void add_schemas(CatalogRowWriter& rows, const VirtualTableInput& input) {
     rows.add()
         .number("oid", schema)
         .text("nspname", schema_name(schema))
-        .number("nspowner", roles.system_owner_oid())
+        .number("nspowner", schema == kPublicSchemaOid ? kDatabaseOwnerOid : roles.system_owner_oid())
         .set("nspacl", schema == kPublicSchemaOid ? roles.schema_grants() : Datum());
   }
 }
@@ -163,6 +164,7 @@ struct ShownColumn {
   bool not_null = false;
   bool has_default = false;
   std::string_view identity;
+  bool is_generated = false;
 };
 
 void add_column(CatalogRowWriter& rows, Oid relation, std::int64_t number, const ShownColumn& column) {
@@ -183,6 +185,7 @@ void add_column(CatalogRowWriter& rows, Oid relation, std::int64_t number, const
       .flag("attnotnull", column.not_null)
       .flag("atthasdef", column.has_default)
       .text("attidentity", column.identity)
+      .text("attgenerated", column.is_generated ? "s" : "")
       .flag("attislocal", true)
       .number("attcollation", collation_of(type));
 }
@@ -190,10 +193,15 @@ void add_column(CatalogRowWriter& rows, Oid relation, std::int64_t number, const
 ShownColumn shown(const layout::Column& column) {
   const auto sequence = sequence_default_of(column);
   const bool is_identity = sequence && sequence->is_identity();
-  return {column.name, column_type(column), column.not_null, has_default(column) && !is_identity,
+  const bool generated = is_generated(column);
+  return {column.name,
+          column_type(column),
+          column.not_null,
+          (has_default(column) && !is_identity) || generated,
           !is_identity            ? ""
           : sequence->is_always() ? "a"
-                                  : "d"};
+                                  : "d",
+          generated};
 }
 
 void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
@@ -208,9 +216,11 @@ void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
       add_column(rows, relation.oid, ++number, {"log_cnt", {TypeId::int8}, true});
       add_column(rows, relation.oid, ++number, {"is_called", {TypeId::boolean}, true});
     } else if (relation.kind == 'i') {
+      const std::vector<std::string> names = index_column_names(relation);
       for (const layout::IndexColumn& part : Catalog::columns_of(relation)) {
         const layout::Column& column = relation.table->schema.columns()[part.column];
-        add_column(rows, relation.oid, ++number, {column.name, column_type(column)});
+        const std::string& name = names[static_cast<std::size_t>(number)];
+        add_column(rows, relation.oid, ++number, {name, column_type(column)});
       }
     } else if (relation.view != nullptr) {
       for (const View::Column& column : relation.view->columns)
@@ -222,24 +232,12 @@ void add_columns(CatalogRowWriter& rows, const VirtualTableInput& input) {
   }
 }
 
-void add_defaults(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const CatalogRelation* const wanted : wanted_relations(input)) {
-    const CatalogRelation& relation = *wanted;
-    if (!relation.is_table()) continue;
-    const std::span<const layout::Column> columns = shown_columns(relation.table->schema);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (!shown(columns[i]).has_default) continue;
-      rows.add()
-          .number("oid", relation.oid)
-          .number("adrelid", relation.oid)
-          .number("adnum", static_cast<std::int64_t>(i + 1))
-          .text("adbin", default_text(columns[i], input.catalog->hides_public()));
-    }
-  }
-}
-
 // The operator class of an index's column; this default one has no name of its own in a definition.
 constexpr Oid kDefaultClassOid = 1978;
+
+Datum text_or_null(CatalogRowWriter& rows, const std::string& text) {
+  return text.empty() ? Datum() : Datum::of_text(rows.arena().copy(text));
+}
 
 void add_indexes(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation* const wanted : wanted_relations(input)) {
@@ -252,7 +250,8 @@ void add_indexes(CatalogRowWriter& rows, const VirtualTableInput& input) {
     ArrayWriter options(TypeId::int2vector);
     for (const layout::IndexColumn& column : columns) {
       const TypeId type = column_type(index.table->schema.columns()[column.column]).id;
-      keys.add(Datum::of_integer(column.column + 1));
+      const auto own = indexed_column(index.table->schema, column.column);
+      keys.add(Datum::of_integer(own ? *own + 1 : 0));
       collations.add(Datum::of_integer(collation_of(type)));
       classes.add(Datum::of_integer(kDefaultClassOid));
       options.add(Datum::of_integer(column.descending ? 3 : 0));  // DESC NULLS FIRST
@@ -273,7 +272,9 @@ void add_indexes(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .set("indkey", keys.finish(rows.arena()))
         .set("indcollation", collations.finish(rows.arena()))
         .set("indclass", classes.finish(rows.arena()))
-        .set("indoption", options.finish(rows.arena()));
+        .set("indoption", options.finish(rows.arena()))
+        .set("indexprs", text_or_null(rows, index_expressions_text(index)))
+        .set("indpred", text_or_null(rows, index_predicate_text(index)));
   }
 }
 
@@ -365,19 +366,12 @@ void add_sequences(CatalogRowWriter& rows, const VirtualTableInput& input) {
 }
 
 // A sequence belongs to its column by an automatic dependency, or by an internal one if that is an identity.
-void add_dependencies(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  constexpr Oid kClassOid = 1259;  // pg_class
-  for (const CatalogRelation& sequence : input.catalog->relations()) {
-    if (sequence.kind != 'S' || sequence.table == nullptr) continue;
-    const bool identity = !shown(sequence.table->schema.columns()[sequence.column]).identity.empty();
-    rows.add()
-        .number("classid", kClassOid)
-        .number("objid", sequence.oid)
-        .number("refclassid", kClassOid)
-        .number("refobjid", Catalog::table_oid(sequence))
-        .number("refobjsubid", sequence.column + 1)
-        .text("deptype", identity ? "i" : "a");
-  }
+void add_descriptions(CatalogRowWriter& rows, const VirtualTableInput&) {
+  constexpr Oid kNamespaceOid = 2615;  // pg_namespace
+  rows.add()
+      .number("objoid", kPublicSchemaOid)
+      .number("classoid", kNamespaceOid)
+      .text("description", "standard public schema");
 }
 
 void add_methods(CatalogRowWriter& rows, const VirtualTableInput&) {
@@ -442,14 +436,21 @@ struct Table {
 };
 
 constexpr std::array kTables = {
-    Table{"pg_class", add_relations},        Table{"pg_attribute", add_columns},
-    Table{"pg_attrdef", add_defaults},       Table{"pg_index", add_indexes},
-    Table{"pg_constraint", add_constraints}, Table{"pg_sequence", add_sequences},
-    Table{"pg_depend", add_dependencies},    Table{"pg_type", add_types},
-    Table{"pg_namespace", add_schemas},      Table{"pg_am", add_methods},
-    Table{"pg_collation", add_collations},   Table{"pg_opclass", add_classes},
-    Table{"pg_database", add_database},      Table{"pg_tablespace", add_tablespaces},
-    Table{"pg_authid", add_stored_roles},    Table{"pg_auth_members", add_memberships},
+    Table{"pg_class", add_relations},
+    Table{"pg_attribute", add_columns},
+    Table{"pg_index", add_indexes},
+    Table{"pg_constraint", add_constraints},
+    Table{"pg_sequence", add_sequences},
+    Table{"pg_type", add_types},
+    Table{"pg_description", add_descriptions},
+    Table{"pg_namespace", add_schemas},
+    Table{"pg_am", add_methods},
+    Table{"pg_collation", add_collations},
+    Table{"pg_opclass", add_classes},
+    Table{"pg_database", add_database},
+    Table{"pg_tablespace", add_tablespaces},
+    Table{"pg_authid", add_stored_roles},
+    Table{"pg_auth_members", add_memberships},
 };
 
 CatalogRowMaker find_table(const SystemRelation& relation) {
@@ -481,6 +482,7 @@ VirtualRows catalog_rows(const SystemRelation& relation, const VirtualTableInput
   CatalogRowWriter rows(relation, *input.arena);
   CatalogRowMaker add_rows = find_table(relation);
   if (add_rows == nullptr) add_rows = find_routine_rows(relation);
+  if (add_rows == nullptr) add_rows = find_dependency_rows(relation);
   if (add_rows == nullptr) add_rows = find_catalog_view(relation);
   if (add_rows != nullptr) add_rows(rows, input);
   return rows.take();

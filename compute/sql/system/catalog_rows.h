@@ -17,6 +17,8 @@ std::vector<const CatalogRelation*> wanted_relations(const VirtualTableInput& in
 using CatalogRowMaker = void (*)(CatalogRowWriter& rows, const VirtualTableInput& input);
 // Of pg_proc and its like; null: it is none of them.
 CatalogRowMaker find_routine_rows(const SystemRelation& relation);
+// Of pg_depend, pg_attrdef and pg_rewrite; null: it is none of them.
+CatalogRowMaker find_dependency_rows(const SystemRelation& relation);
 // Of a view of pg_catalog, or of a relation of information_schema; null: it has no rows.
 CatalogRowMaker find_catalog_view(const SystemRelation& relation);
 

@@ -225,7 +225,9 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
   } else {
     row.text("identity_cycle", "NO");
   }
-  row.text("is_generated", "NEVER").text("is_updatable", "YES");
+  row.text("is_generated", is_generated(column) ? "ALWAYS" : "NEVER");
+  if (is_generated(column)) row.text("generation_expression", default_text(column));
+  row.text("is_updatable", "YES");
 }
 
 // A view's column as one of a table. Types that no column of a table has are shown by their names only.

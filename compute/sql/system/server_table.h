@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "compute/api/server_table.h"
 #include "compute/api/table.h"
 
 namespace namdb::sql {
@@ -19,7 +20,9 @@ inline constexpr std::array kServerTables = {
     ServerTable{storage::kTransactionsTable, "the outcomes of transactions", "the first namdb_txid()",
                 "namdb_txid() adds the transaction's row"},
     ServerTable{storage::kSequencesTable, "the sequences", "the first sequence",
-                "setval() sets a sequence's next number"}};
+                "setval() sets a sequence's next number"},
+    ServerTable{txn::kLocksTable, "the locks of sessions", "the first pg_advisory_lock()",
+                "pg_advisory_lock() and pg_advisory_unlock() do"}};
 
 // Null: clients may write that table.
 inline const ServerTable* find_server_table(std::string_view name) {

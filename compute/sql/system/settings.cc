@@ -75,6 +75,7 @@ Status Settings::set(std::string_view name, std::string_view value, Scope scope)
 }
 
 void Settings::assign(std::string key, std::string value, Scope scope) {
+  if (key == "lock_timeout") has_lock_timeout_ = true;
   if (scope == Scope::transaction) {
     before_local_.emplace(key, values_.contains(key) ? values_[key] : "");
   } else {
@@ -93,6 +94,7 @@ void Settings::assign_other_name(std::string_view key, Scope scope) {
 }
 
 void Settings::initialize(std::string_view name, std::string_view value) {
+  if (name == "lock_timeout") has_lock_timeout_ = true;
   values_.insert_or_assign(std::string(name), std::string(value));
   defaults_ = values_;
 }

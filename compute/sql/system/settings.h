@@ -66,6 +66,8 @@ class Settings {
   // Settings that each statement reads, without a look-up.
   std::uint64_t statement_timeout_ns() const { return statement_timeout_ns_; }
   std::uint64_t lock_timeout_ns() const { return lock_timeout_ns_; }
+  // Somebody has chosen it, though it may be the default.
+  bool has_lock_timeout() const { return has_lock_timeout_; }
   std::uint64_t transaction_timeout_ns() const { return transaction_timeout_ns_; }
   // For a transaction block that waits for its client.
   std::uint64_t idle_timeout_ns() const { return idle_timeout_ns_; }
@@ -92,8 +94,9 @@ class Settings {
   // any end.
   std::optional<std::map<std::string, std::string, std::less<>>> before_block_;
   std::map<std::string, std::string, std::less<>> before_local_;
-  std::uint64_t statement_timeout_ns_ = 0;    // 0: none
-  std::uint64_t lock_timeout_ns_ = 0;         // 0: none
+  std::uint64_t statement_timeout_ns_ = 0;  // 0: none
+  std::uint64_t lock_timeout_ns_ = 0;       // 0: none
+  bool has_lock_timeout_ = false;
   std::uint64_t transaction_timeout_ns_ = 0;  // 0: none
   std::uint64_t idle_timeout_ns_ = 0;         // 0: none
   absl::TimeZone zone_ = absl::UTCTimeZone();

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "compute/api/long_value_tables.h"
+#include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/catalog/system_relations.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/session_directory.h"
@@ -81,7 +82,9 @@ Task<Result<VirtualRows>> columns_rows(VirtualTableInput input) {
     const std::span<const layout::Column> columns = shown_columns(table->schema);
     for (std::uint32_t i = 0; i < columns.size(); ++i) {
       const int key = table->schema.key_position(i);
-      const auto& fallback = columns[i].default_text;
+      auto fallback = columns[i].default_text;
+      if (const auto generation = generation_of(columns[i]))
+        fallback = "generated always as (" + generation->expression + ") stored";
       rows.push_back({Datum::of_text("public"), text_of(*input.arena, table->name),
                       text_of(*input.arena, columns[i].name), Datum::of_integer(i + 1),
                       text_of(*input.arena, type_name(column_type(columns[i]))),
@@ -103,7 +106,10 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
       if (index->replaced()) continue;
       std::string columns;
       for (const layout::IndexColumn& column : index->shape.columns()) {
-        columns += (columns.empty() ? "" : ", ") + table->schema.columns()[column.column].name +
+        const auto own = indexed_column(table->schema, column.column);
+        columns += (columns.empty() ? "" : ", ") +
+                   (own ? table->schema.columns()[*own].name
+                        : index_column_text(table->schema, column.column, false)) +
                    (column.descending ? " DESC" : "");
       }
       rows.push_back(

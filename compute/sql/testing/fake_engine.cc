@@ -9,6 +9,21 @@ namespace namdb::sql::testing {
 using reactor::Task;
 using storage::TableRef;
 
+class FakeLease final : public txn::SlotLease {
+ public:
+  explicit FakeLease(const FakeEngine& engine) : engine_(engine), slot_(engine.slot_) {}
+  std::uint32_t slot() const override { return slot_; }
+  bool ended() const override { return slot_ != engine_.slot_; }
+
+ private:
+  const FakeEngine& engine_;
+  std::uint32_t slot_;
+};
+
+Task<Result<std::shared_ptr<const txn::SlotLease>>> FakeEngine::lease_slot() {
+  co_return std::shared_ptr<const txn::SlotLease>(std::make_shared<FakeLease>(*this));
+}
+
 const FakeEngine::Version* FakeEngine::visible(std::uint32_t table, const std::vector<std::byte>& key,
                                                std::uint64_t snapshot) const {
   const auto rows = data_.find(table);

@@ -69,10 +69,12 @@ class FakeEngine : public txn::Engine {
   const txn::RetryOptions& retry_options() const override { return retry_; }
   reactor::Task<Result<std::uint32_t>> commit_slot() override { co_return slot_; }
   reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) override { co_return slot != slot_; }
+  reactor::Task<Result<std::shared_ptr<const txn::SlotLease>>> lease_slot() override;
 
  private:
   friend class FakeTransaction;
   friend class FakeScan;
+  friend class FakeLease;
   struct Version {
     std::uint64_t committed = 0;
     bool deleted = false;

@@ -1,8 +1,11 @@
 // The transactions of the test engine.
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "compute/api/column_scan.h"
+#include "compute/api/row_locks.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/sql/testing/fake_engine.h"
 
@@ -34,7 +37,7 @@ std::vector<std::byte> to_vector(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
+class FakeTransaction : public txn::Transaction, public txn::TransactionFacts, public txn::RowLocks {
  public:
   explicit FakeTransaction(FakeEngine& engine) : engine_(engine), begun_after_(engine.expirations_) {
     ++engine_.open_transactions_;
@@ -44,12 +47,10 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
 
   RowId get(const TableRef& table, std::span<const std::byte> key) override {
     NAMDB_CHECK(key.size() == table->schema.key_bytes());
-    for (std::size_t i = 0; i < accesses_.size(); ++i) {
-      if (accesses_[i].table->id == table->id && std::ranges::equal(accesses_[i].key, key))
-        return static_cast<RowId>(i);
-    }
-    accesses_.push_back({table, to_vector(key)});
-    return static_cast<RowId>(accesses_.size() - 1);
+    const auto next = static_cast<RowId>(accesses_.size());
+    const auto [place, added] = places_.try_emplace({table->id, to_vector(key)}, next);
+    if (added) accesses_.push_back({table, to_vector(key)});
+    return place->second;
   }
 
   RowId insert(const TableRef& table, std::span<const std::byte> row) override {
@@ -102,6 +103,12 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
     if (asked) ++counters_.round_trips;
     co_return Status();
   }
+
+  bool locks_at_once() const override { return false; }
+  void read_past_locks() override {}
+  void pass_over_locked(bool /*on*/) override {}
+  bool passed_over(RowId /*row*/) const override { return false; }
+  bool has_written(RowId row) const override { return accesses_[row].write != Write::none; }
 
   bool found(RowId row) const override { return accesses_[row].found(); }
   layout::RowView row(RowId row) const override {
@@ -244,7 +251,8 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts {
   bool ended_ = false;
   std::optional<txn::Violation> violation_;
   std::deque<Access> accesses_;
-  std::vector<std::deque<Access>> saved_{1};  // by savepoint
+  std::map<std::pair<std::uint32_t, std::vector<std::byte>>, RowId> places_;  // by table and key
+  std::vector<std::deque<Access>> saved_{1};                                  // by savepoint
   fabric::OperationCounters counters_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compute/sql/value/generated_column.h"
+
 namespace namdb::sql {
 namespace {
 
@@ -91,7 +93,7 @@ std::optional<SequenceDefault> owned_sequence_of(const layout::Column& column) {
 }
 
 bool has_default(const layout::Column& column) {
-  if (!column.default_text) return false;
+  if (!column.default_text || generation_of(column)) return false;
   const std::optional<SequenceDefault> sequence = read(column);
   return !sequence || sequence->kind != Kind::owned;
 }

@@ -37,7 +37,7 @@ std::string sequence_default_text(const SequenceDefault& value);
 std::optional<SequenceDefault> sequence_default_of(const layout::Column& column);
 // The sequence that the column owns, whether it fills the column or not.
 std::optional<SequenceDefault> owned_sequence_of(const layout::Column& column);
-// Whether the column has a default, of a sequence or another one.
+// Whether the column has a default, of a sequence or another one. A generated column has none.
 bool has_default(const layout::Column& column);
 
 }  // namespace namdb::sql

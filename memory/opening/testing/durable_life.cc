@@ -61,7 +61,7 @@ DurableLife::DurableLife(FaultDisk& disk, FaultDisk::End end, LifeOptions option
     status_ = opened.status();
     if (opened.ok()) database_ = std::move(*opened);
   };
-  cluster_ = std::make_unique<TestCluster>(options.server, kRegion_bytes, 1, prepare);
+  cluster_ = std::make_unique<TestCluster>(options.server, kRegion_bytes, 1, prepare, options.address);
 }
 
 DurableLife::~DurableLife() {

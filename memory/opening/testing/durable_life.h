@@ -28,6 +28,7 @@ DurableOptions durable_options();
 struct LifeOptions {
   Options server = durable_server_options();
   DurableOptions durable = durable_options();
+  std::string address = "sim:m0";
   // Steps of the disk, counted in this life, at which it stops, or fails once.
   std::uint64_t stop_at = FaultDisk::kNever;
   std::uint64_t fail_at = FaultDisk::kNever;

@@ -26,6 +26,7 @@ EXEMPT = (
     "tools/namsim/recorder.",
     "tools/namsim/report.",
     "memory/main.cc",
+    "memory/daemon/process.",  # draws the seed, and the database's id
     "compute/main.cc",
     "compute/worker/worker_thread.",
     "compute/worker/worker_pool.",
@@ -35,6 +36,7 @@ EXEMPT = (
     "memory/process/region_memory.",  # its thread allocates pages
     "common/fabric/conformance/threaded_fixture.",  # a test on real threads
     "common/fabric/conformance/suite.",
+    "common/placement/store/",  # its calls block, on a thread of their own
     "common/fabric/shm/",
     "common/fabric/tcp/",
     "common/fabric/verbs/",

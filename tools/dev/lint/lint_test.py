@@ -184,7 +184,8 @@ class Prose(unittest.TestCase):
         for path in ("CMakeLists.txt", "a.cmake", "a.sh", "docker/Dockerfile", "a.py"):
             self.assertEqual(self.lines(path, hashes), [1, 3], path)
         self.assertEqual(self.lines("tools/run", "#!/bin/sh\n" + hashes), [2, 4])
-        self.assertEqual(self.lines("a.sqltest", hashes), [])
+        self.assertEqual(self.lines("a.sqltest", hashes), [1, 3])
+        self.assertEqual(self.lines("a.sql", hashes), [])
 
     def test_docstrings_are_read(self):
         code = 'def f():\n    """A lock. Who waits\n    is told.\n\n    - What comes goes.\n    """\n    return "He"\n'

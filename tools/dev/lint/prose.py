@@ -141,7 +141,7 @@ def all_blocks(path, text):
         return blocks_of(text)
     if path.endswith(sources.SLASHES):
         return comments_of(text, "//")
-    if not path.endswith(sources.HASHES) and not text.startswith("#!"):
+    if not path.endswith((*sources.HASHES, ".sqltest", ".spec")) and not text.startswith("#!"):
         return []
     is_python = path.endswith(".py") or "python" in text.split("\n", 1)[0]
     if is_python:

@@ -224,7 +224,8 @@ class Namdb:
             self.port = free_port(options.compute_servers)
             self.folder = folder / "namdb"
             self.command = [BIN / "namctl", "dev", "up", "--json", "--data", self.folder, "--port", self.port,
-                            "--fabric", options.fabric, "--memory-servers", 1,
+                            "--fabric", options.fabric,
+                            "--memory-servers", getattr(options, "memory_servers", 1),
                             "--compute-servers", options.compute_servers,
                             "--durability", options.durability, "--timeout", PATIENCE_S,
                             f"--memory-flag=--protocol={options.protocol}",

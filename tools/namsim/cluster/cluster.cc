@@ -4,7 +4,10 @@
 
 #include "common/base/check.h"
 #include "common/fabric/checking.h"
+#include "common/layout/order_lanes.h"
+#include "common/layout/protocol.h"
 #include "common/layout/timestamp_vector.h"
+#include "common/placement/configuration.h"
 #include "memory/log/verify.h"
 #include "tools/namsim/checks/region_check.h"
 
@@ -23,7 +26,10 @@ struct Stopping {
 std::uint64_t first_region_bytes(const ClusterOptions& options) {
   if (!options.growing_regions) return options.region_bytes;
   const std::uint64_t vector_bytes = layout::vector_bytes(options.memory.vector_capacity);
-  const std::uint64_t first_bytes = layout::kRegionMap_bytes + vector_bytes + 3 * options.memory.extent_bytes;
+  const bool ordered = layout::find_protocol(options.memory.protocol)->ordered;
+  const std::uint64_t lanes_bytes = ordered ? 64 + layout::kOrderLanes_bytes : 0;
+  const std::uint64_t first_bytes =
+      layout::kRegionMap_bytes + vector_bytes + lanes_bytes + 3 * options.memory.extent_bytes;
   return std::min(options.region_bytes, first_bytes) & ~7ULL;
 }
 
@@ -37,6 +43,14 @@ void connect_to_others(MemoryProcess* process) {
                         [node] { return std::make_unique<fabric::sim::SimClientFabric>(*node); });
 }
 
+reactor::Task<Status> meet_others(MemoryProcess* process, std::string address) {
+  connect_to_others(process);
+  Status status = co_await process->fabric->listen(std::move(address));
+  memory::Links& links = process->server->links();
+  if (status.ok() && links.has_moved()) links.keep_all();
+  co_return status;
+}
+
 reactor::Task<Status> open_database(MemoryProcess* process, DatabaseOptions options, Interposer* interposer,
                                     std::size_t server, std::string address) {
   const auto failed = [process](const Status& status) { process->failure = status; };
@@ -44,10 +58,7 @@ reactor::Task<Status> open_database(MemoryProcess* process, DatabaseOptions opti
   durable.database_id = kDatabaseId;
   durable.log = options.log;
   durable.log.on_failure = failed;
-  durable.meet = [process, address] {
-    connect_to_others(process);
-    return process->fabric->listen(address);
-  };
+  durable.meet = [process, address] { return meet_others(process, address); };
   reactor::Executor& executor = *process->node;
   if (interposer != nullptr) process->interposed_disk = interposer->disk(server, *process->disk);
   memory::Disk& disk = process->interposed_disk != nullptr ? *process->interposed_disk : *process->disk;
@@ -129,6 +140,7 @@ Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
     : world_(world), options_(std::move(options)) {
   if (options_.interposer != nullptr) options_.interposer->attach(*this);
   disks_.resize(options_.memory_servers);
+  moves_.resize(options_.memory_servers);
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
     memories_.push_back(start_memory(i, DiskAfter::replaced));
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i) require_opened(i);
@@ -191,9 +203,13 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter 
 }
 
 void Cluster::start_to_open(MemoryProcess& process, std::uint32_t server) {
+  placement::Configuration places(options_.memory_servers);
+  places.set_database_id(kDatabaseId);
+  if (moves_[server] != 0) places.set(server, {moves_[server], place_address(server)});
+  process.server->links().learn_places(places);
   process.gate = std::make_unique<reactor::Gate>();
-  process.node->spawn(
-      *process.gate, serve(&process, options_.database, options_.interposer, server, memory_address(server)));
+  process.node->spawn(*process.gate,
+                      serve(&process, options_.database, options_.interposer, server, place_address(server)));
 }
 
 bool Cluster::await_opened(std::size_t server, std::uint64_t limit_ns) {
@@ -217,6 +233,21 @@ void Cluster::begin_restart_memory(std::size_t server, DiskAfter disk) {
   if (memories_[server] != nullptr) kill_memory(server);
   stopped_ = false;
   memories_[server] = start_memory(static_cast<std::uint32_t>(server), disk);
+}
+
+void Cluster::begin_move_memory(std::size_t server, std::uint64_t hangs_ns) {
+  NAMDB_CHECK(options_.durable);
+  if (hangs_ns == 0) {
+    kill_memory(server);
+  } else {
+    fabric::sim::SimNode* const node = memories_[server]->node;
+    world_.pause(*node, hangs_ns);
+    world_.at(world_.now_ns() + hangs_ns - 1, [this, node] { world_.kill(*node); });
+    fabric::sim::SimWorld::bury(std::move(memories_[server]));
+  }
+  ++moves_[server];
+  stopped_ = false;
+  memories_[server] = start_memory(static_cast<std::uint32_t>(server), DiskAfter::killed);
 }
 
 void Cluster::restart_memory(std::size_t server, DiskAfter disk) {

@@ -114,12 +114,17 @@ class Cluster {
   void restart_all_memory(DiskAfter disk);
   // The same, and returns at once.
   void begin_restart_memory(std::size_t server, DiskAfter disk);
+  // Its region goes on at another address, from the disk as it is, by a process that knows where it is.
+  // Nobody else is told. The old process is dead; or it hangs for so long, and is dead then. Returns at once.
+  // In a durable cluster only.
+  void begin_move_memory(std::size_t server, std::uint64_t hangs_ns = 0);
   // It serves, or its `opened` says why it does not. False, and it still opens, if it takes longer than that
   // in virtual time.
   bool await_opened(std::size_t server, std::uint64_t limit_ns);
   // Reads all of each server's log and checkpoints, while nothing is written: the findings as lines, empty if
   // there are none.
   std::string verify_disks();
+  // As the flags of all processes have it.
   std::string memory_address(std::size_t server) const {
     return "sim:" + options_.memory_name + std::to_string(server);
   }
@@ -132,6 +137,10 @@ class Cluster {
   void start_to_open(MemoryProcess& process, std::uint32_t server);
   void require_opened(std::size_t server);
   void stop_memory();
+  std::string place_address(std::size_t server) const {
+    const std::uint64_t moves = moves_[server];
+    return memory_address(server) + (moves == 0 ? "" : "-" + std::to_string(moves));
+  }
   // The disk of the machine, for a process on that node. Draws nothing from the world's generator.
   memory::testing::FaultDisk* prepare_disk(std::uint32_t server, fabric::sim::SimNode& node, DiskAfter after);
 
@@ -139,6 +148,7 @@ class Cluster {
   ClusterOptions options_;
   bool stopped_ = false;                                            // the memory servers
   std::vector<std::unique_ptr<memory::testing::FaultDisk>> disks_;  // of the memory servers' machines
+  std::vector<std::uint64_t> moves_;                                // of each memory server's region
   std::vector<std::unique_ptr<MemoryProcess>> memories_;
   std::vector<std::unique_ptr<ComputeProcess>> computes_;
 };

@@ -242,9 +242,9 @@ std::vector<MutantCase> conflict_mutants() {
        [](Scenario& scenario) { scenario.cluster.worker.commit_writes = txn::CommitWrites::whole; }},
       {"a commit displaces a version that its snapshot does not see", commit, Emphasis::snapshots, 1,
        "lost update", make_mutant<FirstCommitterIgnored>},
-      {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 46,
+      {"a record that was not where it was remembered is written without its lock", commit, Churn{}, 211,
        "its companion says", make_mutant<StaleRetryUnlocked>},
-      {"the header word decides visibility", "compute/txn/lookup.cc", Emphasis::snapshots, 1, "a row is gone",
+      {"the header word decides visibility", "compute/txn/lookup.cc", Emphasis::snapshots, 3, "a row is gone",
        make_mutant<HeaderDecides>},
   };
 }

@@ -203,21 +203,21 @@ void inserts_and_kills(Scenario& scenario) {
 
 std::vector<MutantCase> deciding_mutants() {
   return {
-      {"the locks of a closed slot are never undone", "compute/recovery/dead_locks.cc", Emphasis::kills, 4,
+      {"the locks of a closed slot are never undone", "compute/recovery/dead_locks.cc", Emphasis::kills, 1,
        "a row stays out of reach", make_mutant<LocksNeverUndone>},
-      {"a dead slot is never decided", "memory/coordinator/dead_slots.cc", Emphasis::kills, 1,
+      {"a dead slot is never decided", "memory/coordinator/dead_slots.cc", Emphasis::kills, 3,
        "a row stays out of reach", make_mutant<NeverDecided>, nullptr, on_two_servers},
       {"memory servers are asked before the owner is fenced", "memory/coordinator/decider.cc",
-       Emphasis::kills, 55, "a row stays out of reach", make_mutant<NotFenced>, nullptr, on_two_servers},
-      {"a lock is undone before its slot is closed", "compute/recovery/dead_locks.cc", Emphasis::kills, 18,
+       Emphasis::kills, 18, "a row stays out of reach", make_mutant<NotFenced>, nullptr, on_two_servers},
+      {"a lock is undone before its slot is closed", "compute/recovery/dead_locks.cc", Emphasis::kills, 257,
        "a row stays out of reach", make_mutant<UndoneBeforeClosed>, make_mutant<LateDecision>,
        on_two_servers},
-      {"a commit that lacks a part is committed", "memory/coordinator/decider.cc", Emphasis::kills, 26,
+      {"a commit that lacks a part is committed", "memory/coordinator/decider.cc", Emphasis::kills, 178,
        "lost update", make_mutant<OnePartSuffices>, nullptr, many_deaths_on_two_servers},
       {"a slot is closed before all parts of its commits are installed", "memory/calls/decide.cc",
-       Emphasis::kills, 26, "lost update", make_mutant<NotInstalled>, nullptr, many_deaths_on_two_servers},
+       Emphasis::kills, 16, "lost update", make_mutant<NotInstalled>, nullptr, many_deaths_on_two_servers},
       {"a part is installed where the dead commit's lock is gone", "memory/apply/applier.cc",
-       Emphasis::inserts, 2, "is damaged", make_mutant<InstalledUnlocked>, nullptr, inserts_and_kills},
+       Emphasis::inserts, 5, "is damaged", make_mutant<InstalledUnlocked>, nullptr, inserts_and_kills},
   };
 }
 

@@ -126,14 +126,14 @@ class OutgrownAcknowledgedAtOnce final : public HeartbeatMutant {
 std::vector<MutantCase> growth_mutants() {
   const char* const lookup = "compute/txn/lookup.cc";
   return {
-      {"a lookup stops at a bucket that was forwarded", lookup, GrowthTrouble::none, 1, "is not found",
+      {"a lookup stops at a bucket that was forwarded", lookup, GrowthTrouble::none, 6, "is not found",
        make_mutant<ForwardIgnored>},
       {"an insert goes to the old bucket after the move", "compute/commit/chain_locks.cc",
-       GrowthTrouble::none, 1, "is not found", make_mutant<InsertedIntoOldBucket>},
+       GrowthTrouble::none, 5, "is not found", make_mutant<InsertedIntoOldBucket>},
       {"buckets are looked for where they were before the table grew", "compute/cluster/catalog_cache.cc",
-       GrowthTrouble::none, 2, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
+       GrowthTrouble::none, 1, "the table was dropped or rebuilt", make_mutant<OldDirectory>},
       {"an outgrown array of buckets is used again unacknowledged", "memory/reclaim/table_growth.cc",
-       GrowthTrouble::none, 19, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},
+       GrowthTrouble::none, 11, "snapshot too old", make_mutant<OutgrownAcknowledgedAtOnce>},
   };
 }
 

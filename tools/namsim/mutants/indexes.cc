@@ -27,7 +27,7 @@ class AheadForgotten final : public Mutant {
 std::vector<MutantCase> index_mutants() {
   return {
       {"others look at an entry whose commit may not have its locks", "memory/index/doubts.cc",
-       IndexTrouble::none, 74, "entries for", make_mutant<AheadForgotten>},
+       IndexTrouble::none, 33, "entries for", make_mutant<AheadForgotten>},
   };
 }
 

@@ -48,9 +48,9 @@ class OneJournalPlace final : public Mutant {
 std::vector<MutantCase> journal_mutants() {
   return {
       {"a commit is installed and acknowledged without its journal entry", "compute/commit/commit.cc",
-       Emphasis::kills, 1, "a row stays out of reach", make_mutant<NoJournal>},
+       Emphasis::kills, 2, "a row stays out of reach", make_mutant<NoJournal>},
       {"a journal entry overwrites one that is still needed", "compute/txn/journal_streams.cc",
-       Emphasis::kills, 15, "the clients did not finish", make_mutant<OneJournalPlace>},
+       Emphasis::kills, 117, "the clients did not finish", make_mutant<OneJournalPlace>},
   };
 }
 

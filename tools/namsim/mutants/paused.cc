@@ -82,7 +82,7 @@ std::vector<MutantCase> paused_mutants() {
       {"a slot is decided before its owner, which is only paused, is fenced", "memory/calls/fence.cc",
        Pauses::taken_for_dead, 2, "its final counter", make_mutant<TakenForDeadUnfenced>},
       {"a dropped table's memory is used again while a paused owner of a lock can write",
-       "memory/reclaim/epoch_reclaimer.cc", Pauses::tables_dropped, 135, "is damaged",
+       "memory/reclaim/epoch_reclaimer.cc", Pauses::tables_dropped, 14, "is damaged",
        make_mutant<SilenceAcknowledges>},
   };
 }

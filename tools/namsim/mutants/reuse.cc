@@ -59,7 +59,7 @@ class ReuseAcknowledgedAtOnce final : public HeartbeatMutant {
 
 std::vector<MutantCase> reuse_mutants() {
   return {
-      {"a location is used without its check of key and incarnation", "compute/txn/lookup.cc", Churn{}, 31,
+      {"a location is used without its check of key and incarnation", "compute/txn/lookup.cc", Churn{}, 1,
        "its companion says", make_mutant<LocationBelieved>},
       {"deleted records are reclaimed and used again unacknowledged", "compute/txn/transaction_registry.h",
        Churn{}, 17, "its companion says", make_mutant<ReuseAcknowledgedAtOnce>},

@@ -157,7 +157,7 @@ void one_client(Scenario& scenario) {
 std::vector<MutantCase> search_mutants() {
   const char* const lookup = "compute/txn/lookup.cc";
   return {
-      {"a version that is in neither place is absent", lookup, Emphasis::old_versions, 16, "a row is gone",
+      {"a version that is in neither place is absent", lookup, Emphasis::old_versions, 7, "a row is gone",
        make_mutant<SearchNotRestarted>, make_mutant<HeadReadTooEarly>, one_client},
       {"a version counts as absent without a birth marker", lookup, Emphasis::old_versions, 2,
        "a row is gone", make_mutant<AbsentWithoutBirth>, nullptr, one_client},

@@ -171,7 +171,8 @@ class DamagedTable {
 }  // namespace
 
 TEST_CASE("a damaged record is reported to all who read it, and other rows are as before", "[damage]") {
-  const std::string protocol = GENERATE("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm");
+  const std::string protocol =
+      GENERATE("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin");
   const std::string stages = GENERATE("one-sided", "two-sided");
   CAPTURE(protocol, stages);
   DamagedTable rows(options_of(protocol, stages));
@@ -205,7 +206,7 @@ TEST_CASE("a damaged record is reported to all who read it, and other rows are a
 }
 
 TEST_CASE("a damaged header word is reported where it decides", "[damage]") {
-  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial", "drtm");
+  const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin");
   CAPTURE(protocol);
   DamagedTable rows(options_of(protocol, "one-sided"));
   const std::uint64_t record = rows.record_of(2);
@@ -293,7 +294,8 @@ Task<void> keep_looking(txn::Engine* engine, Busy* busy) {
 }  // namespace
 
 TEST_CASE("what writers are writing is not taken for damage, however READs are torn", "[damage]") {
-  const std::string protocol = GENERATE("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm");
+  const std::string protocol =
+      GENERATE("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin");
   const std::string stages = GENERATE("one-sided", "two-sided");
   const Seeds seeds(4);
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {

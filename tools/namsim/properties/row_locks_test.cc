@@ -133,5 +133,32 @@ TEST_CASE("what a block has locked before ROLLBACK TO is free under snapshot iso
   CHECK(block.commit());
 }
 
+// The other protocols need locks by name for that, which clients here do not have.
+TEST_CASE("a row that another block has locked is passed over, and the block commits all the same",
+          "[protocols]") {
+  const std::string protocol = GENERATE("nowait", "waitdie", "drtm");
+  const std::string look = GENERATE("id IN (1, 5)", "g = 1", "h = 1", "v = 0 AND id < 8 AND g = 1");
+  const bool has_read = GENERATE(false, true);
+  const bool has_written = GENERATE(false, true);
+  CAPTURE(protocol, look, has_read, has_written);
+  Sessions sessions(protocol, "one-sided");
+  Block one(sessions, 0);
+  one.run("UPDATE t SET v = 0 WHERE id = 1");
+  SqlClient& two = sessions.open(1);
+  const std::string query = "SELECT id FROM t WHERE " + look + " ORDER BY id LIMIT 1 FOR UPDATE ";
+  CHECK(sessions.run(1, two, query + "NOWAIT").code() == ErrorCode::lock_not_available);
+  REQUIRE(sessions.done(1, two, "BEGIN"));
+  if (has_read) REQUIRE(sessions.done(1, two, "SELECT v FROM t WHERE id = 9"));
+  if (has_written) REQUIRE(sessions.done(1, two, "UPDATE t SET v = 1 WHERE id = 10"));
+  const SqlAnswer taken = sessions.ask(1, two, query + "SKIP LOCKED");
+  INFO(taken.status.to_string());
+  REQUIRE(taken.rows.size() == 1);
+  CHECK(taken.integer(0, 0) == 5);
+  REQUIRE(sessions.done(1, two, "UPDATE t SET v = 1 WHERE id = 5"));
+  CHECK(sessions.done(1, two, "COMMIT"));
+  CHECK(one.commit());
+  CHECK(sessions.ask(1, two, query + "SKIP LOCKED").integer(0, 0) == 1);
+}
+
 }  // namespace row_locks_test
 }  // namespace namdb::sim

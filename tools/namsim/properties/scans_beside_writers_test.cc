@@ -213,7 +213,7 @@ class ScanRun {
 
 TEST_CASE("a scan that READs in runs beside writers shows all the money that there is", "[protocols]") {
   const std::string name =
-      GENERATE("si", "si by calls", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm");
+      GENERATE("si", "si by calls", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin");
   const std::string protocol = name.substr(0, name.find(' '));
   const txn::ScanReads reads = name == protocol ? txn::ScanReads::buckets : txn::ScanReads::calls;
   const bool by_index = GENERATE(false, true);

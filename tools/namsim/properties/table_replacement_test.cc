@@ -227,7 +227,8 @@ TEST_CASE("a table whose copier dies is as it was, and its rows can be changed a
 }
 
 TEST_CASE("a table is replaced while others change and read its rows, and nothing is lost", "[protocols]") {
-  const std::string protocol = GENERATE("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm");
+  const std::string protocol =
+      GENERATE("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin");
   std::int64_t refused = 0;
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     CAPTURE(protocol, seed);

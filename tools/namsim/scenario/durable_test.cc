@@ -91,6 +91,24 @@ TEST_CASE("runs with several memory servers that have failed", "[durable][severa
   }
 }
 
+// The end of a transaction released the locks of a commit whose outcome was not known. It was committed, and
+// was not installed where its locks were gone.
+TEST_CASE("locks of commits that lost a memory server stay until they are decided", "[durable][several]") {
+  struct Failed {
+    std::uint64_t seed;
+    std::string_view protocol;
+  };
+  const Failed failed = GENERATE(Failed{7174, "waitdie"}, Failed{7368, "nowait"});
+  Scenario scenario = Scenario::of_seed(failed.seed, "churn");
+  scenario.resize({.memory_servers = 3, .kills = 2});
+  scenario.cluster.memory.protocol = failed.protocol;
+  scenario.cluster.memory.stages = *layout::StageCode::parse("two-sided");
+  scenario.make_durable();
+  INFO("namsim run " << scenario.flags() << " --faults seed");
+  REQUIRE(scenario.use_faults(scenario.drawn_faults(), "seed").ok());
+  CHECK(run_and_compare(scenario, promised_level(failed.protocol)).anomaly == "");
+}
+
 TEST_CASE("faults of disks are refused where there is none", "[durable]") {
   Fault fault;
   fault.kind = Fault::Kind::lose_power;

@@ -41,11 +41,11 @@ SqlClient& Sessions::open(std::size_t compute) {
   return *clients_.back().second;
 }
 
-Status Sessions::run(std::size_t compute, SqlClient& client, const std::string& text) {
+SqlAnswer Sessions::ask(std::size_t compute, SqlClient& client, const std::string& text) {
   const std::uint64_t began_ns = world_.now_ns();
-  const SqlAnswer answer = world_.run(cluster_.node(compute), client.run(text));
+  SqlAnswer answer = world_.run(cluster_.node(compute), client.run(text));
   took_ns_ = world_.now_ns() - began_ns;
-  return answer.status;
+  return answer;
 }
 
 bool Sessions::done(std::size_t compute, SqlClient& client, const std::string& text) {

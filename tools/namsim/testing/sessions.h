@@ -23,7 +23,10 @@ class Sessions {
            txn::ReadLocks read_locks = txn::ReadLocks::automatic, bool reader_words = false);
 
   SqlClient& open(std::size_t compute);
-  Status run(std::size_t compute, SqlClient& client, const std::string& text);
+  Status run(std::size_t compute, SqlClient& client, const std::string& text) {
+    return ask(compute, client, text).status;
+  }
+  SqlAnswer ask(std::size_t compute, SqlClient& client, const std::string& text);
   // Whether it succeeded; otherwise the test, if it fails, says why.
   bool done(std::size_t compute, SqlClient& client, const std::string& text);
   // Of the last run(), in virtual time.

@@ -1,5 +1,6 @@
 // SmallBank where nine calls in ten concern few customers: a call that conflicts is tried again, and no
-// transaction type needs many attempts, under any protocol.
+// transaction type needs many attempts, under any protocol. Where transactions are put in order before they
+// run no call conflicts.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -135,8 +136,12 @@ TEST_CASE("no transaction type starves when nine calls in ten are about few rows
         CAPTURE(type);
         CHECK(most <= kMostAttempts);
       }
-      // It is crowded.
-      CHECK(run.retries() > kComputes * kClients * kCalls / 20);
+      // It is crowded; where transactions are put in order none meets another.
+      if (protocol.ordered) {
+        CHECK(run.retries() == 0);
+      } else {
+        CHECK(run.retries() > kComputes * kClients * kCalls / 20);
+      }
     }
   }
 }

@@ -249,6 +249,8 @@ std::optional<std::string> explain_documented(const Asked& asked, const Answer& 
        reference.message.starts_with("INTERSECT types")))
     return "a literal without a type that ORDER BY or DISTINCT names in a part of UNION is a text in "
            "PostgreSQL";
+  if (!answer.failed() && reference.sqlstate == "0A000" && reference.message.starts_with("FULL JOIN is only"))
+    return "PostgreSQL has no FULL JOIN by other conditions than equality";
   if (answer.sqlstate == "42P01" && reference.sqlstate == "42P01")
     return "PostgreSQL says of a table that cannot be named in a place that it is there";
   if (has("ON CONFLICT") && !answer.failed() && is_of_values(reference))

@@ -1,0 +1,64 @@
+// The configuration store: one value, the cluster's configuration, that hosts read and change by
+// compare-and-swap only. It decides who has a region: a host that is told by replace() that its change was
+// made is the one that made it, of all that tried. Nothing else is kept there, and no data.
+//
+// Hosts go on without a store that cannot be reached. They only cannot change who has a region, or which
+// copies count, until it is back.
+//
+// Backends are in common/placement/store; a double for tests is in testing/memory_store.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/placement/configuration.h"
+#include "common/reactor/task.h"
+
+namespace namdb::placement {
+
+class ConfigurationStore {
+ public:
+  struct Stored {
+    // Another one with each change, also when the same value is written again; 0: there is no value yet.
+    std::uint64_t revision = 0;
+    Configuration configuration;
+    friend bool operator==(const Stored&, const Stored&) = default;
+  };
+
+  ConfigurationStore() = default;
+  ConfigurationStore(const ConfigurationStore&) = delete;
+  ConfigurationStore& operator=(const ConfigurationStore&) = delete;
+  virtual ~ConfigurationStore() = default;
+
+  // Where it is, for messages.
+  virtual std::string name() const = 0;
+  // All changes that were made before this began are in it. Errors: connection_failure: it does not answer
+  // now, and may later; configuration: the value there is none of this program's, or the store refuses us.
+  virtual reactor::Task<Result<Stored>> read() = 0;
+  // Makes `next` the value if the revision is still that one. False: it is not, and nothing has changed.
+  // Errors: those of read(). Behind connection_failure nobody knows whether the change was made, or will be
+  // within a few seconds: read().
+  virtual reactor::Task<Result<bool>> replace(std::uint64_t revision, Configuration next) = 0;
+  // Ends the calls that are under way. Awaited once, before the store is destroyed; no calls behind it.
+  virtual reactor::Task<void> close() = 0;
+};
+
+// Whether a value that is there is that database's. Error configuration: it is not, or has other regions.
+inline Status check_owner(const ConfigurationStore& store, const Configuration& stored,
+                          std::uint64_t database_id, std::size_t regions) {
+  if (stored.database_id() != database_id && stored.database_id() != 0 && database_id != 0) {
+    return Status(ErrorCode::configuration,
+                  "the configuration store " + store.name() + " has the regions of another database",
+                  "use another folder or name for each database");
+  }
+  if (stored.regions() == regions) return Status();
+  return Status(ErrorCode::configuration,
+                "the configuration store " + store.name() + " has " + std::to_string(stored.regions()) +
+                    " regions, and --server-count is " + std::to_string(regions),
+                "use another folder or name for each database");
+}
+
+}  // namespace namdb::placement

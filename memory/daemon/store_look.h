@@ -1,0 +1,24 @@
+// The configuration store's word on the region, which a process with one hears before it opens its folder.
+#pragma once
+
+#include <optional>
+
+#include "common/base/error.h"
+#include "common/placement/configuration_store.h"
+#include "memory/daemon/process.h"
+
+namespace namdb::memory {
+
+// Before each life. If another host is the primary, the record says behind it that this folder is a copy.
+// nullopt: go on; otherwise the exit code. Waits for the store, until a signal comes.
+std::optional<int> look_at_store(const Process& process);
+
+// The database is open: the region becomes this host's if it has no primary yet. Error admin_shutdown: a
+// signal came meanwhile.
+Result<placement::ConfigurationStore::Stored> claim_opened_region(const Process& process,
+                                                                  std::uint64_t database_id);
+
+// Another host is the primary, by this value. Error: the disk's.
+Status become_copy(const Process& process, const placement::ConfigurationStore::Stored& stored);
+
+}  // namespace namdb::memory

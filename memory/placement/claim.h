@@ -1,0 +1,36 @@
+// Whose region it is, by the configuration store, before a process opens its folder. A region that has no
+// primary there becomes the asking host's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/placement/configuration_store.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+
+namespace namdb::memory {
+
+struct ClaimOptions {
+  std::uint16_t server_id = 0;
+  std::uint32_t server_count = 1;
+  std::string address;            // of this host
+  std::uint64_t database_id = 0;  // 0: not known
+  std::uint64_t number = 0;       // of the place that the folder knows
+  bool claims = true;             // false: it only asks
+  std::uint64_t retry_ns = 200 * kMillisecond_ns;
+  // Lines for people. May be empty.
+  std::function<void(const std::string&)> notice;
+  // Asked again and again. May be empty.
+  std::function<bool()> stopping;
+};
+
+// The value behind that: the region's primary is place().address, or nobody yet if it only asks. Waits for
+// the store. Errors: configuration: the value is another database's; admin_shutdown: stopping.
+reactor::Task<Result<placement::ConfigurationStore::Stored>> claim_region(
+    reactor::Executor* executor, placement::ConfigurationStore* store, ClaimOptions options);
+
+}  // namespace namdb::memory

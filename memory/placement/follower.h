@@ -1,0 +1,146 @@
+// A host that has a copy of a region: follows the log of the primary all the time, and takes over when that
+// does not answer any more (copies.h has the primary's end).
+//
+//   join     the log of the primary, from where its newest checkpoint needs it, then that checkpoint's files
+//   follow   FOLLOW, one after the other: each has the next blocks, and says that those before are durable
+//            here. New generations of checkpoints come beside (generation_copy.h)
+//   take over  the configuration store lists this host as a copy in sync of a primary that has been silent:
+//            the store is changed, so that this host is the primary, and no other copy is in sync. Then it
+//            waits until all leases are over that the old primary can have (copies.h). The record says
+//            `here`,
+//            and the process opens the folder as one that restarts
+//
+// Where the primary cannot be reached and the store does not list this host, or another one was faster, it
+// follows whomever the store names.
+//
+// The end of this log and the primary's may differ, by blocks that no client was told of. They are cut off
+// here; where that does not do, the copy begins anew.
+//
+// One executor's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/fabric/fabric.h"
+#include "common/placement/ask.h"
+#include "common/placement/configuration_store.h"
+#include "common/placement/follow_calls.h"
+#include "common/placement/move_calls.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/log/disk.h"
+#include "memory/placement/copy_folder.h"
+#include "memory/placement/generation_copy.h"
+#include "memory/placement/log_feed.h"
+#include "memory/placement/place_record.h"
+
+namespace namdb::memory {
+
+struct FollowerOptions {
+  std::uint16_t server_id = 0;  // of the region
+  std::uint32_t server_count = 1;
+  std::string address;  // of this host, as others reach it
+  // A primary that does not answer for so long is taken for gone.
+  std::uint64_t silence_ns = kSecond_ns;
+  // The same of one that has not answered this process yet: it may be starting, too.
+  std::uint64_t first_silence_ns = 10 * kSecond_ns;
+  std::uint64_t retry_ns = 50 * kMillisecond_ns;
+  std::uint32_t piece_bytes = 256U << 10;  // of a file, in one call
+  // Lines for people. May be empty.
+  std::function<void(const std::string&)> notice;
+};
+
+class Follower {
+ public:
+  // All outlive this. `make_hello`: a tool's. The record is vacant, joins, or follows.
+  Follower(reactor::Executor& executor, Disk& disk, fabric::ClientFabric& fabric,
+           placement::MakeHello make_hello, PlaceKeeper& keeper, placement::ConfigurationStore& store,
+           FollowerOptions options);
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  void start();
+  // Resumes when the region is here, or close() was called. Error: the process is to end.
+  reactor::Task<Status> ended();
+  bool here() const { return keeper_.record().state == PlaceState::here; }
+  // Ends to follow for good.
+  reactor::Task<void> close();
+
+  // Resumes when the primary does not count on this copy any more. Error object_not_in_prerequisite_state:
+  // no other one is in sync, and `force` is not set; the region has come here. Behind it: close().
+  reactor::Task<Status> leave(bool force);
+  placement::MoveReply progress() const;
+  bool in_sync() const { return in_sync_; }
+  // That the primary's log is ahead, as it said last.
+  std::uint64_t lag_bytes() const;
+
+ private:
+  bool whole() const { return keeper_.record().state == PlaceState::follows; }
+  reactor::Task<void> run();
+  reactor::Task<Status> work();
+  reactor::Task<Status> load();
+  reactor::Task<Status> start_over(std::string why);
+  // Asks the store whom to follow. Error: the process is to end.
+  reactor::Task<Status> look();
+  reactor::Task<Status> learn(placement::Configuration configuration);
+  // Until the connection is lost, or there is none: why. `fatal_` is set after errors of this host.
+  reactor::Task<Status> follow();
+  reactor::Task<Status> connect();
+  reactor::Task<Status> follow_once(bool* differs);
+  reactor::Task<Status> take(placement::FollowReply reply, bool* differs);
+  placement::FollowRequest request(bool differs) const;
+  reactor::Task<Status> cut(placement::BlockMark mark);
+  reactor::Task<Result<std::string>> call(std::uint16_t method, std::string request);
+  reactor::Task<void> watch();
+  // A process that was stopped cannot tell whether the primary was silent meanwhile.
+  void note_pause();
+  reactor::Task<Status> begin_generation(std::uint64_t generation);
+  reactor::Task<Status> become_whole();
+  reactor::Task<Status> take_over();
+  // The store says that this host is the primary.
+  reactor::Task<Status> come_here(placement::Configuration configuration);
+  reactor::Task<Status> store(PlaceState state);
+  reactor::Task<void> leave_primary();
+  void told(const std::string& line);
+  void notice(const std::string& line) const;
+
+  reactor::Executor& executor_;
+  fabric::ClientFabric& fabric_;
+  placement::MakeHello make_hello_;
+  PlaceKeeper& keeper_;
+  placement::ConfigurationStore& store_;
+  FollowerOptions options_;
+  CopyFolder folder_;
+  GenerationCopy generations_;
+
+  std::string primary_;  // its address; empty: none is known
+  std::unique_ptr<fabric::Channel> channel_;
+  std::uint64_t calls_ = 0;       // that wait for the primary
+  std::uint64_t call_ns_ = 0;     // since when no call was answered though one waits; 0: none does
+  std::uint64_t posted_ns_ = 0;   // when the last FOLLOW was, or this process began
+  std::uint64_t heard_ns_ = 0;    // the primary's last answer, or since when it has been that
+  bool heard_ = false;            // it has answered
+  std::uint64_t watched_ns_ = 0;  // when watch() has looked last; 0: not yet
+  bool in_sync_ = false;          // by its last answer
+  std::size_t others_in_sync_ = 0;
+  bool leaves_ = false;
+  std::uint64_t next_generation_ns_ = 0;  // no try before
+  std::uint64_t database_id_ = 0;
+  std::uint64_t end_position_ = 0;  // of the primary's log
+  std::uint64_t began_ns_ = 0;
+  std::uint64_t copied_bytes_ = 0;
+  std::string told_;
+  Status fatal_;    // an error of this host
+  Status failure_;  // the process is to end
+  bool over_ = false;
+  reactor::Event changed_;
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::memory

@@ -1,0 +1,78 @@
+// Copies a generation of checkpoints from a primary, file by file, while the log is followed. Its files
+// never change and have their lengths and checksums in the manifest, which comes first; if one is gone
+// there, a newer generation has taken its place, and the copy of this one ends.
+//
+// Its manifest gets its name here only when the log has come so far as it was there once all of the
+// generation was durable.
+//
+// One executor's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/placement/move_calls.h"
+#include "common/reactor/executor.h"
+#include "common/reactor/task.h"
+#include "memory/log/disk.h"
+#include "memory/log/manifest.h"
+#include "memory/placement/copy_folder.h"
+
+namespace namdb::memory {
+
+class GenerationCopy {
+ public:
+  // Of the primary.
+  using Call = std::function<reactor::Task<Result<std::string>>(std::uint16_t method, std::string request)>;
+
+  // All outlive this.
+  GenerationCopy(reactor::Executor& executor, CopyFolder& folder, std::uint32_t piece_bytes, Call call)
+      : executor_(executor),
+        folder_(folder),
+        piece_bytes_(piece_bytes),
+        call_(std::move(call)),
+        changed_(executor) {}
+  GenerationCopy(const GenerationCopy&) = delete;
+  GenerationCopy& operator=(const GenerationCopy&) = delete;
+
+  // Gets the newest manifest: where its redo begins. Error: none was got.
+  reactor::Task<Result<LogPosition>> look();
+  // That manifest is known, and not copied yet.
+  bool known() const { return manifest_.has_value(); }
+  // Copies the newest one, or the one that look() has found, in a task of its own. `ended` is called in it.
+  void start(std::function<void(const Status&)> ended);
+  bool running() const { return running_; }
+  // Resumes when none runs.
+  reactor::Task<void> stop();
+  // Behind stop(), before destruction.
+  reactor::Task<void> close() { co_await gate_.close(); }
+  // There is more of the log.
+  void log_has_grown() { changed_.notify_all(); }
+  // Of files.
+  std::uint64_t copied_bytes() const { return copied_bytes_; }
+  std::uint64_t total_bytes() const { return total_bytes_; }
+
+ private:
+  reactor::Task<void> run(std::function<void(const Status&)> ended);
+  reactor::Task<Status> copy();
+  reactor::Task<Result<placement::FilesReply>> files(std::string after);
+  reactor::Task<Status> read(std::string name, std::uint64_t length, PageBuffer* file);
+
+  reactor::Executor& executor_;
+  CopyFolder& folder_;
+  std::uint32_t piece_bytes_;
+  Call call_;
+  std::optional<Manifest> manifest_;
+  PageBuffer manifest_file_;
+  std::uint64_t copied_bytes_ = 0;
+  std::uint64_t total_bytes_ = 0;
+  bool running_ = false;
+  bool stopping_ = false;
+  reactor::Event changed_;
+  reactor::Gate gate_;
+};
+
+}  // namespace namdb::memory
