@@ -286,7 +286,7 @@ void Sequencer::add_entry(const Turn& turn, std::byte* buffer) {
     const auto count_word = static_cast<std::uint32_t>(count);
     std::memset(buffer, 0, kOrderEntry_bytes);
     std::memcpy(buffer, &count_word, 4);
-    std::memcpy(buffer + 4, turn.rows.data() + begin, 4 * count);
+    if (count != 0) std::memcpy(buffer + 4, turn.rows.data() + begin, 4 * count);
     batches_.write(lanes_ + layout::order_entry_offset(lane_, place), buffer, (4 + 4 * count + 7) / 8 * 8);
     buffer += kOrderEntry_bytes;
     begin += count;
@@ -414,7 +414,8 @@ void Sequencer::add_remote(const std::vector<Unknown>& unknown) {
     std::memcpy(&count, entry, 4);
     auto transaction = std::make_shared<OrderedTransaction>();
     transaction->rows.resize(std::min(count, kOrderRows));
-    std::memcpy(transaction->rows.data(), entry + 4, 4 * transaction->rows.size());
+    if (!transaction->rows.empty())
+      std::memcpy(transaction->rows.data(), entry + 4, 4 * transaction->rows.size());
     normalize(transaction->rows);
     transaction->number = each.number;
     transaction->slot = each.key.slot;
