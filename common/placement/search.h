@@ -45,6 +45,8 @@ class PlaceSearch {
   PlaceSearch& operator=(const PlaceSearch&) = delete;
 
   const Configuration& places() const { return places_; }
+  // Some host has not answered a question, though that is over.
+  bool lacks_answers() const { return running_ != 0; }
   void know_database(std::uint64_t database_id) { places_.set_database_id(database_id); }
   // Called whenever some place has become another. May be empty.
   void on_learned(std::function<void()> learned) { learned_ = std::move(learned); }

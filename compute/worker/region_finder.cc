@@ -65,8 +65,11 @@ reactor::Task<bool> RegionFinder::find(std::shared_ptr<txn::Cluster> living) {
 }
 
 void RegionFinder::keep_up(std::shared_ptr<txn::Cluster> living, bool everywhere, reactor::Gate& gate) {
+  if (looking_) return;
+  // A host that hangs may have lost its region.
+  everywhere = everywhere || search_.lacks_answers();
   const std::uint64_t pause_ns = everywhere ? kLookEverywhere_ns : kLook_ns;
-  if (looking_ || (looked_ns_ != 0 && executor_.now_ns() < looked_ns_ + pause_ns)) return;
+  if (looked_ns_ != 0 && executor_.now_ns() < looked_ns_ + pause_ns) return;
   looking_ = true;
   executor_.spawn(gate, look(std::move(living), everywhere));
 }

@@ -9,7 +9,7 @@ import threading
 import unittest
 
 import psycopg
-from harness import Cluster, Daemon, TestCase, free_port, main, namctl, until
+from harness import Cluster, Daemon, TestCase, alive, free_port, main, namctl, until
 
 
 class Computes(TestCase):
@@ -81,7 +81,8 @@ class Computes(TestCase):
         self.assertEqual(ended[0].returncode, 0, ended[0].stderr)
         self.assertIn("1 session left", ended[0].stdout)
         self.assertIn("has ended", ended[0].stdout)
-        self.assertFalse(os.path.exists(f"/proc/{pid}/cmdline") and open(f"/proc/{pid}/cmdline").read())
+        # The memory servers know of its end a moment earlier.
+        until(lambda: not alive(pid), "its process ends")
         self.assertEqual(set(self.list()), {self.address(1)})
         with self.both() as connection:
             self.assertEqual(connection.info.port, self.cluster.port + 1)
