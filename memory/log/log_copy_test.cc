@@ -9,26 +9,19 @@
 #include "memory/log/log.h"
 #include "memory/log/testing/fault_disk.h"
 #include "memory/log/testing/run_task.h"
+#include "memory/log/testing/small_log.h"
 
 namespace namdb::memory {
 namespace log_copy_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
+using testing::kIdentity;
 using testing::run_task;
+using testing::small_options;
 
-const LogIdentity kIdentity{77, {1234, 0}};
 const std::string kFirstFolder = "first/log";
 const std::string kCopyFolder = "copy/log";
-
-LogOptions small_options() {
-  LogOptions options;
-  options.segment_bytes = 32U << 10;
-  options.max_bytes = 512U << 10;
-  options.max_block_bytes = 8U << 10;
-  options.reserve_bytes = 8U << 10;
-  return options;
-}
 
 struct Kept {
   LogTail before;

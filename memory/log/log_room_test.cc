@@ -8,25 +8,18 @@
 #include "memory/log/log.h"
 #include "memory/log/testing/fault_disk.h"
 #include "memory/log/testing/run_task.h"
+#include "memory/log/testing/small_log.h"
 
 namespace namdb::memory {
 namespace log_room_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
+using testing::kIdentity;
 using testing::run_task;
+using testing::small_options;
 
-const LogIdentity kIdentity{77, {1234, 0}};
 const std::string kFolder = "data/log";
-
-LogOptions small_options() {
-  LogOptions options;
-  options.segment_bytes = 32U << 10;
-  options.max_bytes = 512U << 10;
-  options.max_block_bytes = 8U << 10;
-  options.reserve_bytes = 8U << 10;
-  return options;
-}
 
 std::unique_ptr<Log> make_log(ManualExecutor& executor, FaultDisk& disk, LogOptions options) {
   auto log = run_task(executor, Log::create(executor, disk, kFolder, kIdentity, std::move(options)));

@@ -13,25 +13,18 @@
 #include "common/base/random.h"
 #include "memory/log/testing/fault_disk.h"
 #include "memory/log/testing/run_task.h"
+#include "memory/log/testing/small_log.h"
 
 namespace namdb::memory {
 namespace log_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
+using testing::kIdentity;
 using testing::run_task;
+using testing::small_options;
 
-const LogIdentity kIdentity{77, {1234, 0}};
 const std::string kFolder = "data/log";
-
-LogOptions small_options() {
-  LogOptions options;
-  options.segment_bytes = 32U << 10;
-  options.max_bytes = 512U << 10;
-  options.max_block_bytes = 8U << 10;
-  options.reserve_bytes = 8U << 10;
-  return options;
-}
 
 std::vector<std::byte> random_bytes(Random& random, std::size_t length) {
   std::vector<std::byte> bytes(length);

@@ -4,20 +4,16 @@
 #include <string>
 
 #include "compute/sql/execute/write_row.h"
+#include "compute/sql/expression/subquery.h"
 
 namespace namdb::sql {
 namespace {
 
 constexpr std::size_t kMaxInsertedRows = 1 << 20;
 
-bool has_subquery(const Expr& expr) {
-  return expr.subquery != nullptr ||
-         std::ranges::any_of(expr.args, [](const ExprPtr& argument) { return has_subquery(*argument); });
-}
-
 bool reads_rows(const std::vector<ExprPtr>& row) {
-  return std::ranges::any_of(row,
-                             [](const ExprPtr& value) { return value != nullptr && has_subquery(*value); });
+  return std::ranges::any_of(
+      row, [](const ExprPtr& value) { return value != nullptr && contains_subquery(*value); });
 }
 
 }  // namespace

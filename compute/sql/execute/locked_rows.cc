@@ -9,6 +9,7 @@
 #include "compute/sql/execute/part_cost.h"
 #include "compute/sql/execute/source_keys.h"
 #include "compute/sql/execute/target_values.h"
+#include "compute/sql/expression/subquery.h"
 
 namespace namdb::sql {
 namespace {
@@ -20,17 +21,8 @@ bool locks_at_once(const Run& run) {
 
 bool reads_elsewhere(const ExprPtr& expr) {
   if (expr == nullptr) return false;
-  switch (expr->kind) {
-    case ExprKind::exists:
-    case ExprKind::scalar_subquery:
-    case ExprKind::any_of_subquery:
-    case ExprKind::all_of_subquery:
-    case ExprKind::array_subquery:
-    case ExprKind::routine:
-      return true;
-    default:
-      return std::ranges::any_of(expr->args, reads_elsewhere);
-  }
+  return is_subquery(*expr) || expr->kind == ExprKind::routine ||
+         std::ranges::any_of(expr->args, reads_elsewhere);
 }
 
 // Rows that the query does not lock decide what it gives: they must be there, locked or not.

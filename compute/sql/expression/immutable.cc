@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compute/sql/expression/function.h"
+#include "compute/sql/expression/subquery.h"
 
 namespace namdb::sql {
 namespace {
@@ -71,16 +72,12 @@ bool is_immutable_cast(TypeId from, TypeId to) {
 }
 
 bool is_immutable_node(const Expr& expr) {
+  if (is_subquery(expr)) return false;
   switch (expr.kind) {
     case ExprKind::parameter:
     case ExprKind::aggregate:
     case ExprKind::outer:
     case ExprKind::routine:
-    case ExprKind::exists:
-    case ExprKind::scalar_subquery:
-    case ExprKind::any_of_subquery:
-    case ExprKind::all_of_subquery:
-    case ExprKind::array_subquery:
       return false;
     case ExprKind::function:
       return is_immutable_call(expr);

@@ -56,6 +56,12 @@ bool is_subquery(const Expr& expr) {
   return expr.subquery != nullptr;
 }
 
+bool contains_subquery(const Expr& expr) {
+  return is_subquery(expr) || std::ranges::any_of(expr.args, [](const ExprPtr& argument) {
+           return argument != nullptr && contains_subquery(*argument);
+         });
+}
+
 std::size_t tested_columns(const Expr& subquery) {
   const bool tests = subquery.kind == ExprKind::any_of_subquery || subquery.kind == ExprKind::all_of_subquery;
   return tests ? subquery.index + 1 : 0;

@@ -48,6 +48,8 @@ class SubqueryResults {
 };
 
 bool is_subquery(const Expr& expr);
+// It is one, or has one in it.
+bool contains_subquery(const Expr& expr);
 // The number of arguments that the expression compares with the subquery's rows: those of a value or a row.
 // The arguments behind them are the values of the rows around it that the subquery reads.
 std::size_t tested_columns(const Expr& subquery);
