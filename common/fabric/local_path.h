@@ -66,6 +66,7 @@ class LocalPathServer final : public ServerFabric {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override { return remote_->loopback(); }
+  void peers_swap_nothing() override;
   void grow(std::size_t length_bytes) override;
   // Of the socket's transport with names that begin with local_.
   void describe(Facts& facts) const override;

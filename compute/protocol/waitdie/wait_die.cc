@@ -53,7 +53,7 @@ bool WaitDie::waits_for(const Lookup& lookup) const {
          lookup.lock_seen() != own_lock();
 }
 
-void WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+bool WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   const HeaderWord before = lookup.waiter();
   if (waits_for(lookup) && !has_locked(lookup.record()) && before != own_lock() &&
       (before.value() == 0 || older_than(before.stamp()))) {
@@ -64,7 +64,7 @@ void WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
     layout::store_word(ask.found.data(), ~before.value());  // it stays if nobody answers
     batches.compare_and_swap(ask.word, before.value(), own_lock().value(), ask.found.data());
   }
-  TwoPhaseLocking::add_lock(lookup, batches);
+  return TwoPhaseLocking::add_lock(lookup, batches);
 }
 
 void WaitDie::check_locks() {

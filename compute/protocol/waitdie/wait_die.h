@@ -30,7 +30,7 @@ class WaitDie final : public TwoPhaseLocking {
  public:
   explicit WaitDie(TransactionState& transaction) : TwoPhaseLocking(transaction, true) {}
 
-  void add_lock(Lookup& lookup, txn::BatchSet& batches) override;
+  bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
   reactor::Task<Result<bool>> wait_for_locks(std::span<Lookup* const> lookups) override;
   void add_unlocks(txn::BatchSet& batches) override;
