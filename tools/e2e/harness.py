@@ -33,7 +33,7 @@ VERBS_ADDRESS = os.environ.get("NAMDB_TEST_VERBS_ADDRESS")
 WHOLE = os.environ.get("NAMDB_WHOLE")
 # How long anything may take on a machine that builds something else meanwhile.
 PATIENCE_S = 60
-# What keeps them from other tests.
+# Their sockets keep the ports from other tests.
 reserved_ports = []
 
 
