@@ -117,8 +117,8 @@ reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect_once() {
   txn::ClusterOptions options{finder_.addresses(), options_.name,          make_compute_id_(),
                               options_.worker,     options_.optimisations, options_.stage_times,
                               [this] { hurry(); }};
-  const WorkerParts parts{executor_, patient_,       locations_, options_,  log_,
-                          backoff_,  damaged_reads_, stopping_,  *outcomes_};
+  const WorkerParts parts{executor_, patient_,       locations_, options_,   log_,
+                          backoff_,  damaged_reads_, stopping_,  *outcomes_, [this] { hurry_.notify_all(); }};
   auto connection = std::make_shared<Connection>(parts, std::move(options));
   const Status status = co_await connection->connect();
   if (!status.ok()) {

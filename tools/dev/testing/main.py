@@ -63,7 +63,7 @@ def parse():
                             "tests first, within --minutes")
     parser.add_argument("--minutes", type=float, default=2.0,
                         help="how long the tests of --changed may take, without the build (2)")
-    parser.add_argument("--jobs", type=int, default=build.default_jobs(), help="compilations and tests at a time; beside tests of real daemons one more (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=build.default_jobs(), help="compilations and tests at a time; beside tests of real daemons two more (%(default)s)")
     options = parser.parse_args()
     names = [step.name for step in STEPS]
     options.steps = [step for step in STEPS if step.by_default or options.all]
@@ -84,7 +84,7 @@ def run_ctest(preset, jobs, arguments, environment=None):
     log = folder / "Testing" / "Temporary" / "LastTest.log"
     log.unlink(missing_ok=True)
     # Tests of real daemons, which only these presets have, wait for most of their time.
-    side_by_side = jobs + 1 if preset.startswith("release") and jobs > 1 else jobs
+    side_by_side = jobs + 2 if preset.startswith("release") and jobs > 1 else jobs
     done = subprocess.run(["ctest", "--test-dir", str(folder), "--output-on-failure", "-j", str(side_by_side),
                            "--no-tests=ignore", *arguments],
                           env={"UBSAN_OPTIONS": "print_stacktrace=1", **os.environ, **(environment or {})})
