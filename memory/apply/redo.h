@@ -13,7 +13,8 @@
 // that stands there itself, or displaced by one that the log has. Otherwise something is missing.
 //
 // Records only: buckets, rings and indexes are made anew from them. A record is left unlocked, with an empty
-// ring. Memory: the images that wait, and 8 bytes for each update. One thread; nothing suspends.
+// ring. Memory: the images that wait, and 8 bytes for each update
+// of the last two ages. One thread; nothing suspends.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -62,6 +63,16 @@ class Redo {
   // missing.
   Status finish();
 
+  // Of a log that goes on and on, of which more than the checkpoint knows has been applied: another age begins.
+  void begin_age() {
+    ++age_;
+    earlier_displaced_.merge(displaced_);
+    displaced_.clear();
+  }
+  // All entries that were in the log when the last age began have been applied. Updates that wait since then
+  // are judged as finish() does, and forgotten with all that was kept for that.
+  Status end_earlier_ages();
+
   // From now on births are counted, by table, that are left out because the catalog does not have the table,
   // or the table not the place. Most of them are of rows that had gone since.
   void count_homeless() { counts_homeless_ = true; }
@@ -84,6 +95,7 @@ class Redo {
     std::uint32_t table = 0;
     layout::HeaderWord stamp;
     std::vector<std::byte> image;
+    std::uint64_t age = 0;
   };
   // The error, or none where it is left out.
   Status judge(Status status);
@@ -97,6 +109,9 @@ class Redo {
   // The body of that table's record; empty where it has none.
   std::vector<std::byte> body(layout::GlobalAddress record, std::uint32_t table,
                               const layout::RecordLayout& shape) const;
+  bool was_displaced(std::uint64_t link) const {
+    return displaced_.contains(link) || earlier_displaced_.contains(link);
+  }
   Status check_older(layout::GlobalAddress record, layout::HeaderWord displaced, const Update& update) const;
 
   const Region& region_;
@@ -104,6 +119,8 @@ class Redo {
   std::map<Link, Update> waiting_;  // by the version that it displaces
   absl::flat_hash_set<std::uint64_t>
       displaced_;  // hashes of links: the versions that updates of the log displace
+  absl::flat_hash_set<std::uint64_t> earlier_displaced_;  // likewise, in earlier ages
+  std::uint64_t age_ = 0;
   bool counts_homeless_ = false;
   std::map<std::uint32_t, std::uint64_t> homeless_;
   bool leaves_out_ = false;

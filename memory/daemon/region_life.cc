@@ -1,9 +1,7 @@
 #include "memory/daemon/region_life.h"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -19,7 +17,9 @@
 #include "common/placement/configuration.h"
 #include "common/service/service_manager.h"
 #include "memory/daemon/region_folder.h"
+#include "memory/daemon/region_parts.h"
 #include "memory/daemon/store_look.h"
+#include "memory/daemon/warm_region.h"
 #include "memory/metrics/server_watch.h"
 #include "memory/opening/checkpoints.h"
 #include "memory/opening/durable_database.h"
@@ -118,9 +118,11 @@ reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabri
 }
 
 // Creates or opens the database.
-reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* server,
-                                    fabric::ServerFabric* fabric, const fabric::Transport* transport,
-                                    const Flags* flags, Durable* durable) {
+reactor::Task<Status> open_database(const Process* process, MemoryServer* server,
+                                    fabric::ServerFabric* fabric, WarmRegion* warm, Durable* durable) {
+  reactor::Reactor* const reactor = process->reactor;
+  const fabric::Transport* const transport = process->transport;
+  const Flags* const flags = process->flags;
   reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
   reactor::Gate gate;
   reactor->spawn(gate, await_signal(&signals, server));
@@ -142,6 +144,8 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   DurableDatabase::Opening opening =
       durable->folder->is_new()
           ? DurableDatabase::create(*reactor, *durable->disk, folder, *server, std::move(options))
+      : warm != nullptr
+          ? warm->database().open(std::move(options))
           : DurableDatabase::open(*reactor, *durable->disk, folder, *server, std::move(options));
   auto database = co_await std::move(opening);
   co_await signals.cancel();
@@ -279,29 +283,9 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
   co_return status;
 }
 
-RegionGrowth growth_of(RegionMemory& region) {
-  return {region.limit_bytes(), [&region](std::uint64_t length_bytes) {
-            Result<std::uint64_t> longer = region.grow(length_bytes);
-            if (longer.ok()) {
-              spdlog::info("the region has grown to {} MiB, limit {} MiB", *longer >> 20,
-                           region.limit_bytes() >> 20);
-            }
-            return longer;
-          }};
-}
-
 int stopped_early() {
   spdlog::info("stopped while the database opened");
   return 0;
-}
-
-std::atomic<bool> without_memory{false};
-
-// On the thread that allocates the region, while others run.
-void end_without_memory(const Status& why) {
-  spdlog::error("{}, and this memory server ends", why.message());
-  without_memory = true;
-  ::kill(::getpid(), SIGTERM);
 }
 
 }  // namespace
@@ -315,31 +299,26 @@ std::optional<int> host_region(const Process& process) {
     return stopped_early();
   if (!database_folder.ok()) return refuse(database_folder.status());
 
+  const std::unique_ptr<WarmRegion> warm = std::move(*process.warm);
   const bool opens_data = *database_folder && !(*database_folder)->is_new();
-  const Result<std::unique_ptr<RegionMemory>> memory = RegionMemory::create(
-      flags.region_bytes, flags.region_limit_bytes, flags.huge_pages, [] { return memory_limits(); },
-      opens_data ? Missing(end_without_memory) : nullptr);
-  if (!memory.ok()) return refuse(memory.status());
-  RegionMemory& region = **memory;
-  if (!region.warning().empty()) spdlog::warn("{}", region.warning());
-  spdlog::info("region of {} MiB on {} pages, limit {} MiB", region.bytes().size() >> 20,
-               region.huge_pages() ? "2 MiB" : "ordinary", region.limit_bytes() >> 20);
+  Result<RegionParts> made =
+      warm != nullptr ? RegionParts()
+                      : make_region(reactor, flags, opens_data ? Missing(end_without_memory) : nullptr);
+  if (!made.ok()) return refuse(made.status());
+  RegionParts& parts = warm != nullptr ? warm->parts() : *made;
+  RegionMemory& region = *parts.memory;
+  MemoryServer* const server = parts.server.get();
   if (flags.options.durability == Durability::memory)
     spdlog::info("durability is memory: what is committed is lost when this process ends");
 
-  flags.options.huge_pages = region.huge_pages();
-  flags.options.notice = [](const std::string& line) { spdlog::warn("{}", line); };
-  Result<std::unique_ptr<MemoryServer>> server =
-      MemoryServer::create(reactor, region.bytes(), flags.options, growth_of(region));
-  if (!server.ok()) return refuse(server.status());
   const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
                                   region.descriptor()};
   if (!flags.listen_local.empty())
     spdlog::info("compute servers on this machine may map the region: {}", flags.listen_local);
   const std::unique_ptr<fabric::ServerFabric> fabric =
-      make_fabric(reactor, transport, area, **server, flags.listen_local);
+      make_fabric(reactor, transport, area, *server, flags.listen_local);
   Durable durable;
-  metrics::DaemonWatch::Subject subject = watched(**server, *fabric);
+  metrics::DaemonWatch::Subject subject = watched(*server, *fabric);
   subject.add_metrics = [add_server = subject.add_metrics, &durable, &flags](metrics::MetricPage& page) {
     add_server(page);
     if (durable.copies == nullptr) return;
@@ -353,7 +332,7 @@ std::optional<int> host_region(const Process& process) {
   };
   const auto watch = metrics::DaemonWatch::create(reactor, std::move(subject), flags.service.metrics_listen);
   if (!watch.ok()) {
-    reactor.run_until(leave_others(server->get(), fabric.get(), false));
+    reactor.run_until(leave_others(server, fabric.get(), false));
     return refuse(watch.status());
   }
   durable.folder = std::move(*database_folder);
@@ -361,17 +340,22 @@ std::optional<int> host_region(const Process& process) {
   durable.keeper = process.keeper;
   durable.pace.interval_ns = flags.checkpoint_interval_ns;
   durable.pace.rate_bytes = flags.checkpoint_rate_bytes;
-  (*server)->parts().has_store = process.store != nullptr;
+  server->parts().has_store = process.store != nullptr;
   if (durable.folder) {
     durable.keeper->know_database(durable.folder->identity().database_id);
-    (*server)->links().learn_places(durable.keeper->record().configuration);
-    if (process.store == nullptr) end_if_elsewhere(&durable, server->get());
+    server->links().learn_places(durable.keeper->record().configuration);
+    if (process.store == nullptr) end_if_elsewhere(&durable, server);
     const Status status =
-        reactor.run_until(open_database(&reactor, server->get(), fabric.get(), &transport, &flags, &durable));
-    if (!status.ok()) reactor.run_until(leave_others(server->get(), fabric.get(), durable.met));
+        reactor.run_until(open_database(&process, server, fabric.get(), warm.get(), &durable));
+    if (!status.ok()) reactor.run_until(leave_others(server, fabric.get(), durable.met));
     if (!durable.failure.ok()) return disk_failed(durable.failure);
     if (!status.ok() && durable.elsewhere) return leave_region(reactor, durable);
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
+    if (!status.ok() && warm != nullptr && !durable.met) {
+      spdlog::error("what was kept of the copy in memory is of no use, and it opens from its folder: {}",
+                    status.message());
+      return std::nullopt;
+    }
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
   }
@@ -382,20 +366,20 @@ std::optional<int> host_region(const Process& process) {
         failed.ok() && stored->configuration.place(flags.options.server_id).address != flags.store.address;
     if (elsewhere) failed = become_copy(process, *stored);
     if (elsewhere || !failed.ok()) {
-      reactor.run_until(leave_others(server->get(), fabric.get(), durable.met));
+      reactor.run_until(leave_others(server, fabric.get(), durable.met));
       reactor.run_until(durable.database->close());
       if (failed.ok()) return std::nullopt;
       return failed.code() == ErrorCode::admin_shutdown ? stopped_early() : refuse(failed);
     }
     durable.stored = std::move(*stored);
-    (*server)->links().learn_places(durable.stored.configuration);
+    server->links().learn_places(durable.stored.configuration);
   }
 
   const Status status =
-      reactor.run_until(serve(&reactor, server->get(), fabric.get(), &process, &durable, watch->get()));
+      reactor.run_until(serve(&reactor, server, fabric.get(), &process, &durable, watch->get()));
   if (!durable.failure.ok()) return disk_failed(durable.failure);
   if (!status.ok()) return refuse(status);
-  if (without_memory) return config::kExitFailure;
+  if (ended_without_memory()) return config::kExitFailure;
   if (durable.elsewhere) return leave_region(reactor, durable);
   if (durable.keeper != nullptr && durable.keeper->record().state != PlaceState::here) return std::nullopt;
   spdlog::info("stopped");

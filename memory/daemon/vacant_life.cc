@@ -8,8 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "common/config/daemon_flags.h"
 #include "common/metrics/daemon_watch.h"
 #include "common/service/service_manager.h"
+#include "memory/daemon/region_parts.h"
+#include "memory/daemon/warm_region.h"
 #include "memory/placement/vacancy.h"
 #include "memory/process/database_folder.h"
 #include "memory/process/region_memory.h"
@@ -49,6 +52,21 @@ reactor::Task<Status> stay_vacant(const Process* process, Vacancy* vacancy, metr
   co_return status;
 }
 
+Result<std::unique_ptr<CopyImage>> make_image(const Process& process) {
+  Flags& flags = *process.flags;
+  const PlaceRecord& record = process.keeper->record();
+  flags.options.server_id = record.server_id;
+  auto parts = make_region(*process.reactor, flags, end_without_memory);
+  if (!parts.ok()) return parts.status();
+  return std::unique_ptr<CopyImage>(std::make_unique<WarmRegion>(
+      std::move(*parts), *process.reactor, *process.disk, process.keeper->folder(), record.database_id));
+}
+
+// The image is one that make_image() made.
+std::unique_ptr<WarmRegion> warm_region(std::unique_ptr<CopyImage> image) {
+  return std::unique_ptr<WarmRegion>(static_cast<WarmRegion*>(image.release()));
+}
+
 }  // namespace
 
 std::optional<int> host_nothing(const Process& process) {
@@ -74,6 +92,7 @@ std::optional<int> host_nothing(const Process& process) {
     following->options.server_count = flags.options.server_count;
     following->options.address = flags.store.address;
     following->options.notice = options.notice;
+    if (flags.store.copy_applies) following->options.make_image = [&process] { return make_image(process); };
   }
   Vacancy vacancy(*process.reactor, process.transport->make_client(), make_server, *process.disk,
                   *process.keeper, std::move(options), std::move(following));
@@ -90,6 +109,9 @@ std::optional<int> host_nothing(const Process& process) {
                         "Bytes of the log that a copy lacks: of the one that lacks "
                         "most, or of this copy.",
                         metrics::amount(follower->lag_bytes()));
+             page.gauge("namdb_memory_copy_unapplied_bytes",
+                        "Bytes of this copy's log that its region in memory lacks: a take-over applies them.",
+                        metrics::amount(follower->unapplied_bytes()));
            },
        .status = [keeper] { return vacancy_text(keeper->record()); },
        .is_well = [] { return true; }},
@@ -100,7 +122,11 @@ std::optional<int> host_nothing(const Process& process) {
   if (!status.ok()) return refuse(status);
   *process.away_since_ns = vacancy.paused_ns();
   process.flags->options.server_id = process.keeper->record().server_id;
-  if (!vacancy.stopped() && process.keeper->record().state == PlaceState::here) return std::nullopt;
+  if (!vacancy.stopped() && process.keeper->record().state == PlaceState::here) {
+    *process.warm = warm_region(vacancy.take_image());
+    return std::nullopt;
+  }
+  if (ended_without_memory()) return config::kExitFailure;
   spdlog::info("stopped");
   return 0;
 }

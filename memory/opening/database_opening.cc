@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memory/opening/checkpoint_state.h"
+#include "memory/opening/prepared_database.h"
 
 namespace namdb::memory {
 namespace {
@@ -97,10 +98,50 @@ reactor::Task<Status> DatabaseOpening::create() {
 
 reactor::Task<Status> DatabaseOpening::open() {
   parts_.opening = true;
-  progress_.start();
+  progress_.start(options_.progress);
   Status status = co_await load_checkpoint();
   if (status.ok()) status = co_await replay_log();
-  if (status.ok()) status = co_await open_control();
+  if (status.ok()) status = co_await open_rest();
+  co_return status;
+}
+
+reactor::Task<Status> DatabaseOpening::load() {
+  unhurried_ = true;
+  return load_checkpoint();
+}
+
+Status DatabaseOpening::apply(const LogRecord& record) {
+  Status status = replay_.apply(record);
+  if (status.ok()) redo_from_ = record.end;
+  return status;
+}
+
+reactor::Task<Status> DatabaseOpening::open_loaded(DurableOptions options) {
+  options_ = std::move(options);
+  unhurried_ = false;
+  began_ns_ = executor_.now_ns();
+  parts_.opening = true;
+  progress_.start(options_.progress);
+  Status status;
+  if (log_end_) {
+    status = check_segments(log_end_->segment_bytes);
+    if (!status.ok()) co_return status;
+    LogEnd end = std::move(*log_end_);
+    status = co_await resume_log(std::move(end));
+  } else {
+    status = co_await replay_log();
+  }
+  if (!status.ok()) co_return status;
+  // Generations have come since.
+  auto store = co_await CheckpointStore::open(disk_, checkpoint_folder_, database_->log_->identity());
+  if (!store.ok()) co_return store.status();
+  database_->store_ = std::move(*store);
+  status = co_await open_rest();
+  co_return status;
+}
+
+reactor::Task<Status> DatabaseOpening::open_rest() {
+  Status status = co_await open_control();
   if (status.ok() && parts_.options.opens_together()) {
     status = co_await open_together();
   } else if (status.ok()) {
@@ -253,6 +294,42 @@ reactor::Task<Status> DatabaseOpening::derive_tables(const control::DeriveReques
   count_rows();
   tables_derived_ = true;
   co_return Status();
+}
+
+// --- PreparedDatabase (prepared_database.h) ---
+
+PreparedDatabase::PreparedDatabase(reactor::Executor& executor, Disk& disk, std::string folder,
+                                   MemoryServer& server, DurableOptions options)
+    : opening_(
+          std::make_unique<DatabaseOpening>(executor, disk, std::move(folder), server, std::move(options))) {}
+
+PreparedDatabase::~PreparedDatabase() = default;
+
+reactor::Task<Status> PreparedDatabase::load() {
+  return opening_->load();
+}
+
+Status PreparedDatabase::apply(const LogRecord& record) {
+  return opening_->apply(record);
+}
+
+Status PreparedDatabase::forget_settled() {
+  return opening_->forget_settled();
+}
+
+void PreparedDatabase::end_log(LogEnd end) {
+  opening_->end_log(std::move(end));
+}
+
+LogPosition PreparedDatabase::applied() const {
+  return opening_->applied();
+}
+
+DurableDatabase::Opening PreparedDatabase::open(DurableOptions options) {
+  Status status = co_await opening_->open_loaded(std::move(options));
+  if (status.ok()) co_return opening_->take();
+  co_await opening_->give_up();
+  co_return with_remedy(std::move(status));
 }
 
 // --- DurableDatabase (durable_database.h) ---

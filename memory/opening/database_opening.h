@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,7 +28,7 @@ class DatabaseOpening final : public UnopenedDatabase {
         server_(server),
         parts_(server.parts()),
         options_(std::move(options)),
-        progress_(executor, options_.progress),
+        progress_(executor),
         restorer_(*parts_.region, parts_.tables),
         replay_(*parts_.region, parts_.tables, restorer_, parts_.options, state_),
         database_(new DurableDatabase()),
@@ -35,6 +36,16 @@ class DatabaseOpening final : public UnopenedDatabase {
 
   reactor::Task<Status> create();
   reactor::Task<Status> open();
+
+  // Instead of open(), for a folder that fills (prepared_database.h): the checkpoint, records of the log one
+  // behind the other, and what is left of open(), with other options.
+  reactor::Task<Status> load();
+  Status apply(const LogRecord& record);
+  Status forget_settled() { return replay_.forget_settled(); }
+  LogPosition applied() const { return redo_from_; }
+  void end_log(LogEnd end) { log_end_ = std::move(end); }
+  reactor::Task<Status> open_loaded(DurableOptions options);
+
   // Gives up all that was done so far.
   reactor::Task<void> give_up() {
     co_await progress_.end();
@@ -61,11 +72,17 @@ class DatabaseOpening final : public UnopenedDatabase {
   void connect_log();
   // Records may be granted from now on.
   reactor::Task<Status> start_grants();
+  // Behind the records that were redone.
+  reactor::Task<Status> open_rest();
   reactor::Task<Status> load_checkpoint();
   Status restore_tables(const Manifest& manifest);
   reactor::Task<void> load_chunks();
   reactor::Task<Status> replay_log();
   reactor::Task<Status> replay_records(LogReader* reader);
+  // Error configuration: it does not fit into the log's bound.
+  Status check_segments(std::uint64_t segment_bytes) const;
+  // Behind the last record.
+  reactor::Task<Status> resume_log(LogEnd end);
   Status lost(const LogReader& reader, const Status& damage);
   reactor::Task<Status> open_control();
   void keep_outcomes();
@@ -94,8 +111,10 @@ class DatabaseOpening final : public UnopenedDatabase {
   std::uint64_t began_ns_;
 
   LogPosition redo_from_ = 0;
+  std::optional<LogEnd> log_end_;  // where the log goes on, if that is known
   std::size_t next_chunk_ = 0;
   Status chunk_failure_;
+  bool unhurried_ = false;  // this process has something else to do meanwhile
   bool tables_derived_ = false;
   bool granting_ = false;
   std::uint64_t largest_timestamp_ = 0;

@@ -347,6 +347,20 @@ Status LogReplay::end(std::uint32_t slot, std::uint32_t final_counter) {
   return settle(journal);
 }
 
+Status LogReplay::forget_settled() {
+  std::erase_if(undecided_then_, [this](const std::pair<std::uint32_t, std::uint32_t>& entry) {
+    return !journals_[entry.first].undecided.contains(entry.second);
+  });
+  if (!undecided_then_.empty()) return Status();
+  Status status = redo_.end_earlier_ages();
+  if (!status.ok()) return status;
+  redo_.begin_age();
+  for (const auto& [slot, journal] : journals_) {
+    for (const auto& [counter, bytes] : journal.undecided) undecided_then_.emplace_back(slot, counter);
+  }
+  return Status();
+}
+
 void LogReplay::end_log() {
   if (gap_) mend_state();
 }

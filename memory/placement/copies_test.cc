@@ -15,6 +15,7 @@
 #include "memory/placement/claim.h"
 #include "memory/placement/copies.h"
 #include "memory/placement/region_host.h"
+#include "memory/placement/testing/test_image.h"
 #include "memory/placement/vacancy.h"
 
 namespace namdb::memory {
@@ -36,6 +37,7 @@ using testing::kDatabaseFolder;
 using testing::LifeOptions;
 using testing::Machine;
 using testing::opened_rows;
+using testing::TestImage;
 using testing::Told;
 using End = FaultDisk::End;
 
@@ -59,7 +61,7 @@ class CopyProcess {
  public:
   CopyProcess(SimWorld& world, FaultDisk& disk, End end, SharedConfiguration& shared, std::string address,
               std::uint64_t stop_at = FaultDisk::kNever)
-      : world_(world), node_(world.add_node(address)), store_(node_, shared), memory_(64) {
+      : world_(world), disk_(disk), node_(world.add_node(address)), store_(node_, shared), memory_(64) {
     disk.restart(end, node_);
     disk.stop_at(FaultDisk::kNever);
     keeper_ = keeper_on(world, node_, disk, PlaceState::vacant);
@@ -76,6 +78,10 @@ class CopyProcess {
     following.options.piece_bytes = 16U << 10;
     following.options.first_silence_ns = 3 * kSecond_ns;
     following.options.notice = [this](const std::string& line) { lines_.push_back(line); };
+    following.options.make_image = [this, &disk] {
+      return Result<std::unique_ptr<CopyImage>>(
+          std::make_unique<TestImage>(node_, disk, testing::durable_server_options()));
+    };
     const Vacancy::MakeServer make_server = [this](fabric::Service& service) {
       return std::make_unique<SimServerFabric>(node_, std::as_writable_bytes(std::span(memory_)), service);
     };
@@ -88,6 +94,9 @@ class CopyProcess {
     vacancy_->stop();
     world_.run(node_, close());
     world_.run(node_, store_.close());
+    // Its region in memory is the same that a restart makes of its folder.
+    const std::unique_ptr<CopyImage> image = vacancy_->take_image();
+    if (here() && image != nullptr) static_cast<TestImage&>(*image).check(world_, node_, disk_);
   }
   CopyProcess(const CopyProcess&) = delete;
   CopyProcess& operator=(const CopyProcess&) = delete;
@@ -102,6 +111,10 @@ class CopyProcess {
   bool in_sync() const {
     return !ended_ && vacancy_->follower() != nullptr && vacancy_->follower()->in_sync();
   }
+  // All of its log is in the region that it has in memory.
+  bool has_applied() const {
+    return !ended_ && vacancy_->follower() != nullptr && vacancy_->follower()->unapplied_bytes() == 0;
+  }
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
@@ -112,6 +125,7 @@ class CopyProcess {
   reactor::Task<void> close() { co_await gate_.close(); }
 
   SimWorld& world_;
+  FaultDisk& disk_;
   SimNode& node_;
   MemoryStore store_;
   std::vector<std::uint64_t> memory_;
@@ -268,6 +282,7 @@ TEST_CASE("a copy joins while a client commits, takes over, and the old primary 
     REQUIRE(primary.life().checkpoint().ok());
     REQUIRE(writer.until([&] { return ++commits > 150; }));
     CHECK(copy.in_sync());
+    REQUIRE(primary.world().run_until([&] { return copy.has_applied(); }, kSecond_ns));
     // The client learns nothing of what the copy does not have.
     lose(primary, copy);
     primary.world().at(primary.node().now_ns() + 5 * kSecond_ns,

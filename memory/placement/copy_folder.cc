@@ -106,6 +106,13 @@ reactor::Task<void> CopyFolder::close() {
   log_.reset();
 }
 
+reactor::Task<LogEnd> CopyFolder::end_log() {
+  co_await log_->close();
+  LogEnd end = log_->take_end();
+  log_.reset();
+  co_return std::move(end);
+}
+
 reactor::Task<Status> CopyFolder::begin_log(LogIdentity identity, std::uint64_t segment_bytes,
                                             LogTail begin) {
   auto log =

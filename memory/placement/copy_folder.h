@@ -37,6 +37,8 @@ class CopyFolder {
   reactor::Task<Status> clear();
   // Before destruction, and before the folder is opened as a region's.
   reactor::Task<void> close();
+  // Instead of close(), of a log that has not failed: where it goes on.
+  reactor::Task<LogEnd> end_log();
 
   // Null: there is none yet.
   Log* log() { return log_.get(); }

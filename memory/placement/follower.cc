@@ -46,6 +46,7 @@ Follower::Follower(reactor::Executor& executor, Disk& disk, fabric::ClientFabric
       generations_(
           executor, folder_, options_.piece_bytes,
           [this](std::uint16_t method, std::string request) { return call(method, std::move(request)); }),
+      applier_(executor, disk, keeper.folder(), options_.make_image, options_.notice),
       changed_(executor) {}
 
 void Follower::start() {
@@ -67,12 +68,18 @@ reactor::Task<void> Follower::close() {
   co_await generations_.stop();
   co_await generations_.close();
   channel_.reset();
+  co_await applier_.close();
   co_await folder_.close();
 }
 
 std::uint64_t Follower::lag_bytes() const {
   const std::uint64_t durable = folder_.log() == nullptr ? 0 : folder_.log()->durable();
   return end_position_ - std::min(end_position_, durable);
+}
+
+std::uint64_t Follower::unapplied_bytes() const {
+  const std::uint64_t durable = folder_.log() == nullptr ? 0 : folder_.log()->durable();
+  return durable - std::min(durable, applier_.applied());
 }
 
 placement::MoveReply Follower::progress() const {
@@ -117,6 +124,7 @@ reactor::Task<void> Follower::run() {
   Status status = co_await load();
   while (status.ok() && !gate_.closing() && !here()) status = co_await work();
   co_await leave_primary();
+  co_await applier_.stop();
   if (here() || gate_.closing()) co_await folder_.close();
   failure_ = gate_.closing() ? Status() : status;
   over_ = true;
@@ -150,6 +158,7 @@ reactor::Task<Status> Follower::load() {
   if (record.state == PlaceState::follows) {
     const LogOwner owner{record.database_id, record.server_id};
     const Status status = co_await folder_.open(owner);
+    if (status.ok()) applier_.start(*folder_.log());
     if (status.ok() || status.code() == kDiskFailed) co_return status;
     std::string why = status.message();
     co_return co_await start_over(std::move(why));
@@ -163,6 +172,8 @@ reactor::Task<Status> Follower::start_over(std::string why) {
   co_await generations_.stop();
   in_sync_ = false;
   copied_bytes_ = 0;
+  co_await applier_.stop();
+  applier_.cut(0);
   Status status = co_await store(PlaceState::joins);
   if (status.ok()) status = co_await folder_.clear();
   co_return status;
@@ -379,6 +390,7 @@ reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
     }
   }
   if (status.ok() && folder_.log() != nullptr) status = co_await begin_generation(reply.generation);
+  if (status.ok() && folder_.log() != nullptr && whole()) applier_.start(*folder_.log());
   if (!status.ok()) fatal_ = status;
   co_return status;
 }
@@ -389,9 +401,11 @@ reactor::Task<Status> Follower::cut(BlockMark mark) {
   for (const LogTail& tail : log->tails()) {
     if (tail.sequence != mark.sequence + 1 || tail.previous != mark.checksum) continue;
     const LogTail to = tail;
+    co_await applier_.stop();
     const Status status = co_await log->cut(to);
     if (!status.ok() && status.code() == ErrorCode::object_not_in_prerequisite_state) break;
     if (status.ok()) {
+      applier_.cut(to.position);
       notice("cut off " + std::to_string(end.position - to.position) +
              " bytes of the log, which no client was told of");
     }
@@ -462,11 +476,19 @@ reactor::Task<Status> Follower::come_here(Configuration configuration) {
                      "start this host with the folder that has it");
   }
   co_await leave_primary();
-  co_await folder_.close();
   const std::uint64_t opens_ns =
       posted_ns_ + placement::kLease_ns + calls::kWorkerLease_ns + placement::kLeaseSlack_ns;
   while (executor_.fresh_now_ns() < opens_ns && !gate_.closing()) co_await changed_.wait_until(opens_ns);
+  const bool applied = co_await applier_.finish();
+  co_await applier_.stop();
   if (gate_.closing()) co_return Status();
+  image_ = applier_.take();
+  if (image_ != nullptr && applied && folder_.log()->failure().ok()) {
+    LogEnd end = co_await folder_.end_log();
+    image_->end_log(std::move(end));
+  } else {
+    co_await folder_.close();
+  }
   PlaceRecord record = keeper_.record();
   record.state = PlaceState::here;
   record.configuration.learn(configuration);

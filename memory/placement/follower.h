@@ -3,7 +3,8 @@
 //
 //   join     the log of the primary, from where its newest checkpoint needs it, then that checkpoint's files
 //   follow   FOLLOW, one after the other: each has the next blocks, and says that those before are durable
-//            here. New generations of checkpoints come beside (generation_copy.h)
+//            here. New generations of checkpoints come beside (generation_copy.h). Beside that, too, the
+//            region of the folder is kept in memory (copy_applier.h)
 //   take over  the configuration store lists this host as a copy in sync of a primary that has been silent:
 //            the store is changed, so that this host is the primary, and no other copy is in sync. Then it
 //            waits until all leases are over that the old primary can have (copies.h). The record says
@@ -35,6 +36,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/log/disk.h"
+#include "memory/placement/copy_applier.h"
 #include "memory/placement/copy_folder.h"
 #include "memory/placement/generation_copy.h"
 #include "memory/placement/log_feed.h"
@@ -52,6 +54,8 @@ struct FollowerOptions {
   std::uint64_t first_silence_ns = 10 * kSecond_ns;
   std::uint64_t retry_ns = 50 * kMillisecond_ns;
   std::uint32_t piece_bytes = 256U << 10;  // of a file, in one call
+  // Of the region in memory. May be empty: it is not kept there.
+  CopyApplier::MakeImage make_image;
   // Lines for people. May be empty.
   std::function<void(const std::string&)> notice;
 };
@@ -79,6 +83,10 @@ class Follower {
   bool in_sync() const { return in_sync_; }
   // That the primary's log is ahead, as it said last.
   std::uint64_t lag_bytes() const;
+  // Of the log here, that is not in the region in memory yet; all of it where there is none.
+  std::uint64_t unapplied_bytes() const;
+  // Once the region is here, behind close(): its image in memory, or null.
+  std::unique_ptr<CopyImage> take_image() { return std::move(image_); }
 
  private:
   bool whole() const { return keeper_.record().state == PlaceState::follows; }
@@ -118,6 +126,8 @@ class Follower {
   FollowerOptions options_;
   CopyFolder folder_;
   GenerationCopy generations_;
+  CopyApplier applier_;
+  std::unique_ptr<CopyImage> image_;  // once the region is here
 
   std::string primary_;  // its address; empty: none is known
   std::unique_ptr<fabric::Channel> channel_;

@@ -17,6 +17,8 @@ struct StoreFlags {
   placement::StoreOptions options;  // without a location there is none
   // Hosts that are to have each region, its primary included.
   std::uint32_t copies = 1;
+  // A copy keeps its region in memory.
+  bool copy_applies = true;
   // By which others reach this host. With a store never empty after parsing.
   std::string address;
   // --server-id was given: with `join` the host follows that region from its start.
