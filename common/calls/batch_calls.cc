@@ -21,17 +21,18 @@ std::uint64_t head_of(const BatchOperation& operation) {
 void append(std::string& request, const BatchOperation& operation) {
   append_word(request, head_of(operation));
   if (operation.kind == BatchOperation::Kind::write) request.append(operation.bytes);
-  if (operation.kind == BatchOperation::Kind::compare_and_swap ||
-      operation.kind == BatchOperation::Kind::lock) {
-    append_word(request, operation.expected);
-    append_word(request, operation.desired);
-  }
+  const bool locks_another = operation.kind == BatchOperation::Kind::lock_another;
+  const bool has_words = operation.kind == BatchOperation::Kind::compare_and_swap ||
+                         operation.kind == BatchOperation::Kind::lock;
+  if (has_words || locks_another) append_word(request, operation.expected);
+  if (has_words) append_word(request, operation.desired);
 }
 
 std::optional<std::vector<BatchOperation>> decode_batch(std::string_view request, const RegionLength& region,
                                                         std::uint64_t max_reply_bytes) {
   std::vector<BatchOperation> operations;
   std::uint64_t most_bytes = max_reply_bytes;
+  std::uint64_t lock_word = 0;
   while (!request.empty()) {
     BatchOperation& operation = operations.emplace_back();
     std::uint64_t head = 0;
@@ -39,9 +40,8 @@ std::optional<std::vector<BatchOperation>> decode_batch(std::string_view request
     operation.kind = static_cast<BatchOperation::Kind>(head >> kKind_shift);
     operation.length_bytes = 8 * static_cast<std::uint32_t>((head >> kLength_shift & kLength_mask) + 1);
     operation.offset = 8 * (head & kOffset_mask);
-    const bool in_region = operation.kind == BatchOperation::Kind::write ||
-                           operation.kind == BatchOperation::Kind::install ||
-                           operation.kind == BatchOperation::Kind::lock;
+    const bool in_region =
+        operation.kind == BatchOperation::Kind::write || operation.kind == BatchOperation::Kind::install;
     const std::uint64_t end = in_region ? region.region_bytes : region.limit_bytes;
     if (operation.length_bytes > end || operation.offset > end - operation.length_bytes) return std::nullopt;
     switch (operation.kind) {
@@ -64,10 +64,14 @@ std::optional<std::vector<BatchOperation>> decode_batch(std::string_view request
         }
         break;
       case BatchOperation::Kind::lock:
-        if (!take_word(request, operation.expected) || !take_word(request, operation.desired) ||
-            !layout::HeaderWord(operation.desired).locked()) {
-          return std::nullopt;
-        }
+        if (!take_word(request, operation.expected) || !take_word(request, lock_word)) return std::nullopt;
+        operation.desired = lock_word;
+        if (!layout::HeaderWord(lock_word).locked()) return std::nullopt;
+        break;
+      case BatchOperation::Kind::lock_another:
+        operation.kind = BatchOperation::Kind::lock;
+        operation.desired = lock_word;
+        if (!take_word(request, operation.expected) || lock_word == 0) return std::nullopt;
         break;
       default:
         return std::nullopt;

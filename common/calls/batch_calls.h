@@ -15,15 +15,17 @@
 //              install             nothing. The journal entry of that length that stands there, which an
 //                                  operation before may have written: its items are installed, and their
 //                                  locks released, as by their owner (memory/apply/applier.h)
-//              lock                {lock word}, {table (32 bits, at the high end) | incarnation (16) | mask (16)}.
-//                                  The record of that table there, whose incarnation is that as far as the
-//                                  mask says: if it is unlocked it is locked; then so many of its bytes are
-//                                  read, from the header word on
-//   reply    in order, of each read and fenced_read the bytes, of each compare_and_swap the word that was
-//            there, of each lock {header word from which it was locked; 0: it was not} and the bytes
+//              lock                {table (32 bits, at the high end) | incarnation (16) | mask (16)}, {lock
+//                                  word}. The record of that table there, whose incarnation is that as far as
+//                                  the mask says: if it is unlocked it is locked; then so many of its bytes
+//                                  are read, from the header word on
+//              lock_another        the same, with the lock word of the lock before it
+//   reply    in order, of each read, fenced_read and lock the bytes, of each compare_and_swap the word that
+//            was there. The header word of a record that was locked is the one from which it was, marked as
+//            `moved`, which no header word is (stamp.h)
 // Requests are outside input: one that reaches beyond the region, would make too long a reply, or installs
-// more bytes than a reply may have, is refused as a whole. An entry is installed only for the owner of its slot's journal, and if it is complete, and its
-// items in it; otherwise the call fails there.
+// more bytes than a reply may have, is refused as a whole. An entry is installed only for the owner of its
+// slot's journal, and if it is complete, and its items in it; otherwise the call fails there.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +47,8 @@ struct BatchOperation {
     compare_and_swap = 3,
     fenced_read = 4,
     install = 5,
-    lock = 6
+    lock = 6,
+    lock_another = 7  // in requests only
   };
   // A longer operation has no place in a call.
   static constexpr std::uint32_t kMost_bytes = 8U << 16;
@@ -62,12 +65,11 @@ struct BatchOperation {
     return std::uint64_t{table} << 32 | std::uint64_t{incarnation} << 16 | mask;
   }
   std::uint32_t reply_bytes() const {
-    if (kind == Kind::lock) return 8 + length_bytes;
     return kind == Kind::write || kind == Kind::install ? 0 : length_bytes;
   }
   std::size_t request_bytes() const {
     const bool words = kind == Kind::compare_and_swap || kind == Kind::lock;
-    return 8 + (kind == Kind::write ? length_bytes : words ? 16 : 0);
+    return 8 + (kind == Kind::write ? length_bytes : words ? 16 : kind == Kind::lock_another ? 8 : 0);
   }
 };
 

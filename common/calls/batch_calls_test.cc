@@ -37,6 +37,11 @@ std::string stage() {
                    .bytes = {},
                    .expected = BatchOperation::record_of(7, 3, 0xff),
                    .desired = kLockWord});
+  append(request, {.kind = BatchOperation::Kind::lock_another,
+                   .length_bytes = 8,
+                   .offset = 256,
+                   .bytes = {},
+                   .expected = BatchOperation::record_of(8, 1, 0xffff)});
   return request;
 }
 
@@ -44,7 +49,7 @@ TEST_CASE("operations of a stage come out as they went in", "[calls]") {
   const std::string request = stage();
   const auto operations = decode_batch(request, kRegion, kReply_bytes);
   REQUIRE(operations.has_value());
-  REQUIRE(operations->size() == 6);
+  REQUIRE(operations->size() == 7);
   CHECK((*operations)[0].expected == 5);
   CHECK((*operations)[0].desired == 7);
   CHECK((*operations)[0].offset == 64);
@@ -57,10 +62,13 @@ TEST_CASE("operations of a stage come out as they went in", "[calls]") {
   CHECK((*operations)[4].offset == 4000);
   CHECK((*operations)[5].expected == 0x7'0003'00ff);
   CHECK((*operations)[5].desired == kLockWord);
-  CHECK((*operations)[5].reply_bytes() == 72);
+  CHECK((*operations)[5].reply_bytes() == 64);
+  CHECK((*operations)[6].kind == BatchOperation::Kind::lock);
+  CHECK((*operations)[6].expected == 0x8'0001'ffff);
+  CHECK((*operations)[6].desired == kLockWord);
   std::size_t bytes = 0;
   for (const BatchOperation& operation : *operations) bytes += operation.request_bytes();
-  CHECK(bytes == request.size());
+  CHECK(bytes == request.size() + 8);  // the second lock's word
 }
 
 TEST_CASE("the longest operation, and the last place of the largest region, have room in a head", "[calls]") {
@@ -81,10 +89,11 @@ TEST_CASE("a malformed list of operations, or one beyond the region, is refused"
   for (std::size_t length = 0; length < request.size(); ++length) {
     const auto cut = decode_batch(std::string_view(request).substr(0, length), kRegion, kReply_bytes);
     // Whole operations at the front are a request of their own.
-    CHECK(cut.has_value() == (length == 24 || length == 32 || length == 40 || length == 64 || length == 72));
+    CHECK(cut.has_value() ==
+          (length == 24 || length == 32 || length == 40 || length == 64 || length == 72 || length == 96));
   }
   CHECK_FALSE(decode_batch(request, {4088, 4088}, kReply_bytes));
-  // Replies of 8, 8, 48 and 72 bytes, and 96 bytes to install.
+  // Replies of 8, 8, 48, 64 and 8 bytes, and 96 bytes to install.
   CHECK(decode_batch(request, kRegion, 232));
   CHECK_FALSE(decode_batch(request, kRegion, 224));
   const auto refused = [](const BatchOperation& operation) {
@@ -124,6 +133,7 @@ TEST_CASE("a malformed list of operations, or one beyond the region, is refused"
                  .bytes = {},
                  .expected = BatchOperation::record_of(7, 3, 0xff),
                  .desired = layout::HeaderWord(layout::Stamp{20, 4}).value()}));
+  // Nothing, and a lock without a word before it.
   for (const int kind : {0, 7})
     CHECK(refused(
         {.kind = static_cast<BatchOperation::Kind>(kind), .length_bytes = 8, .offset = 0, .bytes = {}}));

@@ -1,6 +1,6 @@
-// The memory server's own channel to its region, where its CPU is the atomicity domain: it executes its peers'
-// requests, or no peer swaps words. At once. Calls go to the service as peer 0. Offsets that do not fit are the
-// server's own error and end it.
+// The memory server's own channel to its region, where its CPU is the atomicity domain: it executes its
+// peers' requests, or no peer swaps words. At once. Calls go to the service as peer 0. Offsets that do not
+// fit are the server's own error and end it.
 #pragma once
 
 #include "common/fabric/fabric.h"

@@ -25,8 +25,8 @@ struct ProtocolTraits {
   // Otherwise that is so within a session only, though every row that is read was the newest at some moment
   // of the transaction, but for `by_clocks`.
   bool strict = true;
-  // Rows are locked as they are read by key, and other words say who waits for them or shares them; so readers
-  // can share locks of them (--read-locks).
+  // Rows are locked as they are read by key, and other words say who waits for them or shares them; so
+  // readers can share locks of them (--read-locks).
   bool locks_rows = false;
   // Rows are locked, or leased, as they are read by key, in the same round trip.
   bool locks_reads = false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/calls/batch_calls.h"
+#include "common/layout/words.h"
 #include "compute/cluster/call_set.h"
 #include "compute/cluster/stage_times.h"
 
@@ -43,6 +44,14 @@ calls::BatchOperation batch_operation(const fabric::Operation& operation) {
 
 bool too_long(const fabric::Operation& operation) {
   return operation.length_bytes > kMostOfCall_bytes;
+}
+
+// The reply of a lock: `from` gets the header word from which it was taken, or 0.
+void note_lock(const calls::BatchOperation& operation, std::byte* bytes, std::byte* from) {
+  const layout::HeaderWord found(layout::load_word(bytes));
+  const bool taken = found.moved();
+  layout::store_word(from, taken ? layout::HeaderWord(found.stamp(), found.deleted()).value() : 0);
+  if (taken) layout::store_word(bytes, operation.desired);
 }
 
 bool swaps(const fabric::Operation& operation) {
@@ -211,8 +220,12 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
     for (std::size_t i = 0; i < batches_.size(); ++i) {
       std::string& request = calls.request(static_cast<layout::ServerId>(i));
       std::size_t bound_bytes = 0;  // of the reply, and of what is installed
+      std::uint64_t lock_word = 0;  // in the request
       for (; asked[i] < operations[i].size(); ++asked[i]) {
-        const calls::BatchOperation& operation = operations[i][asked[i]].operation;
+        calls::BatchOperation operation = operations[i][asked[i]].operation;
+        if (operation.kind == calls::BatchOperation::Kind::lock &&
+            std::exchange(lock_word, operation.desired) == operation.desired)
+          operation.kind = calls::BatchOperation::Kind::lock_another;
         const bool installs = operation.kind == calls::BatchOperation::Kind::install;
         bound_bytes += installs ? operation.length_bytes : operation.reply_bytes();
         const bool fits = request.size() + operation.request_bytes() <= fabric::kMaxCall_bytes &&
@@ -232,12 +245,9 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
         const Asked& each = operations[i][done[i]];
         if (each.reply == nullptr) continue;
         if (reply.size() < each.operation.reply_bytes()) break;
-        if (each.word != nullptr) {
-          std::memcpy(each.word, reply.data(), 8);
-          reply.remove_prefix(8);
-        }
         std::memcpy(each.reply, reply.data(), each.operation.length_bytes);
         reply.remove_prefix(each.operation.length_bytes);
+        if (each.word != nullptr) note_lock(each.operation, each.reply, each.word);
       }
       if (done[i] < asked[i]) {
         // After a failure others have answered all the same, and are asked for the rest.

@@ -48,8 +48,8 @@ class BatchSet {
     add({.kind = calls::BatchOperation::Kind::install, .length_bytes = length_bytes, .bytes = {}}, entry,
         nullptr, nullptr);
   }
-  // Likewise, that locks the record (calls::BatchOperation::record_of) if it is unlocked, and reads it. `from`
-  // gets the header word from which it was locked, or 0.
+  // Likewise, that locks the record (calls::BatchOperation::record_of) if it is unlocked, and reads it.
+  // `from` gets the header word from which it was locked, or 0.
   void lock(layout::GlobalAddress address, std::uint64_t record, layout::HeaderWord lock, std::byte* local,
             std::size_t length_bytes, std::byte* from) {
     add({.kind = calls::BatchOperation::Kind::lock,
@@ -107,7 +107,7 @@ class BatchSet {
   struct Asked {
     calls::BatchOperation operation;
     std::byte* reply = nullptr;  // null: it has none
-    std::byte* word = nullptr;   // of its reply the first 8 bytes; null: it is of one piece
+    std::byte* word = nullptr;   // of a lock: the header word from which it was taken
   };
   void add(calls::BatchOperation operation, layout::GlobalAddress place, std::byte* reply, std::byte* word) {
     operation.offset = place.offset();

@@ -124,7 +124,7 @@ reactor::Task<Status> Commit::log_and_install() {
   journal_.add_entries(stamp_, lock_stamp_);
   for (RowParts part(rows()); part.next();) add_installs(part);
   piggyback();
-  // What this worker posts from now on finds the rows installed; but a call may be overtaken.
+  // Operations that this worker posts from now on find the rows installed; but they may overtake a call.
   const bool by_call = installs_by_name();
   if (locking() != nullptr && !by_call) locking()->after_install();
   Status status = co_await batches_.run(counters_, layout::Stage::log);

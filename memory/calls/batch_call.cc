@@ -11,6 +11,7 @@
 #include "common/calls/batch_calls.h"
 #include "common/layout/age.h"
 #include "common/layout/journal.h"
+#include "common/layout/protocol.h"
 #include "common/layout/record.h"
 #include "common/layout/record_trailer.h"
 #include "common/layout/words.h"
@@ -23,13 +24,19 @@ namespace {
 using calls::BatchOperation;
 using layout::HeaderWord;
 
-// Of those that use local memory.
-std::size_t local_bytes(const BatchOperation& operation) {
-  return operation.kind == BatchOperation::Kind::write ? operation.length_bytes : operation.reply_bytes();
-}
-
 bool is_lock(const BatchOperation& operation) {
   return operation.kind == BatchOperation::Kind::lock;
+}
+
+// In front of its reply: the word that a lock's CAS found.
+std::size_t found_bytes(const BatchOperation& operation) {
+  return is_lock(operation) ? 8 : 0;
+}
+
+// Of those that use local memory.
+std::size_t local_bytes(const BatchOperation& operation) {
+  if (operation.kind == BatchOperation::Kind::write) return operation.length_bytes;
+  return found_bytes(operation) + operation.reply_bytes();
 }
 
 // Not in one batch with others.
@@ -55,14 +62,16 @@ void add(fabric::Batch& batch, const BatchOperation& operation, std::uint64_t re
     case BatchOperation::Kind::read:
     case BatchOperation::Kind::install:
     case BatchOperation::Kind::lock:
+    case BatchOperation::Kind::lock_another:
       break;
   }
   batch.read(operation.offset, place, operation.length_bytes);
 }
 
-// The header word from which that record can be locked; 0: it cannot. `bytes` were READ there, at the record's
-// header word. Memory that is the record's now stays so as long as the caller's transaction runs, which looked
-// for it: it is used for something else only when all transactions that could know of it have ended.
+// The header word from which that record can be locked; 0: it cannot. `bytes` were READ there, at the
+// record's header word. Memory that is the record's now stays so as long as the caller's transaction runs,
+// which looked for it: it is used for something else only when all transactions that could know of it have
+// ended.
 HeaderWord unlocked(const ServerState& server, const BatchOperation& operation, const std::byte* bytes) {
   const TablePointer table = server.tables.find(static_cast<std::uint32_t>(operation.expected >> 32));
   if (!table || !table->records.used(operation.offset)) return {};
@@ -77,15 +86,16 @@ HeaderWord unlocked(const ServerState& server, const BatchOperation& operation, 
   const HeaderWord header(layout::load_word(bytes));
   if (!meant || header != version.header_word()) return {};
   // Where transactions wait for records (WAITDIE), the younger leave it to the oldest that waits.
+  const layout::ProtocolTraits* const protocol = layout::find_protocol(server.options.protocol);
   const std::size_t waiter_at = layout::waiter_offset(shape);
-  if (operation.length_bytes >= waiter_at + 8) {
+  if (protocol != nullptr && protocol->locks_rows && operation.length_bytes >= waiter_at + 8) {
     const layout::Stamp waiter = HeaderWord(layout::load_word(bytes + waiter_at)).stamp();
     if (!waiter.none() && layout::older(waiter, HeaderWord(operation.desired).stamp())) return {};
   }
   return header;
 }
 
-// Of each the word that it found, and the bytes behind it, go to `place`, one behind the other. These are READ
+// Of each the word that it found, and its reply, go to `place`, one behind the other. The bytes are READ
 // behind the CASes: of a time when the record is locked.
 reactor::Task<Status> lock_records(Caller caller, std::span<const BatchOperation> locks, std::byte* place) {
   const ServerState& server = caller.server;
@@ -94,7 +104,7 @@ reactor::Task<Status> lock_records(Caller caller, std::span<const BatchOperation
   std::byte* at = place;
   for (const BatchOperation& lock : locks) {
     batch.read(lock.offset, at + 8, lock.length_bytes);
-    at += lock.reply_bytes();
+    at += local_bytes(lock);
   }
   loopback.post(batch);
   Status status = co_await batch.done();
@@ -105,19 +115,22 @@ reactor::Task<Status> lock_records(Caller caller, std::span<const BatchOperation
   for (const BatchOperation& lock : locks) {
     const HeaderWord from = expected.emplace_back(unlocked(server, lock, at + 8));
     if (from.value() != 0) batch.compare_and_swap(lock.offset, from.value(), lock.desired, at);
-    at += lock.reply_bytes();
+    at += local_bytes(lock);
   }
   at = place;
   for (const BatchOperation& lock : locks) {
     batch.read(lock.offset, at + 8, lock.length_bytes);
-    at += lock.reply_bytes();
+    at += local_bytes(lock);
   }
   loopback.post(batch);
   status = co_await batch.done();
   for (std::size_t i = 0; i < locks.size(); ++i) {
     const bool locked = expected[i].value() != 0 && layout::load_word(place) == expected[i].value();
-    if (!locked) layout::store_word(place, 0);
-    place += locks[i].reply_bytes();
+    const HeaderWord seen(layout::load_word(place + 8));
+    // Where there is no record, anything may stand there.
+    const HeaderWord unmarked(seen.stamp(), seen.deleted(), seen.locked());
+    layout::store_word(place + 8, (locked ? expected[i].with_moved() : unmarked).value());
+    place += local_bytes(locks[i]);
   }
   co_return status;
 }
@@ -182,14 +195,15 @@ reactor::Task<Status> batch_call(Call call) {
       status = co_await install(call.caller, &*operation++);
     } else {
       const auto end = std::find_if_not(operation, operations->end(), is_lock);
-      status = co_await lock_records(call.caller, {operation, end}, place);
+      const std::span<const BatchOperation> locks(operation, end);
+      status = co_await lock_records(call.caller, locks, place);
       for (; operation != end; ++operation) place += local_bytes(*operation);
     }
     if (!status.ok()) co_return status;
   }
   place = local.data();
   for (const BatchOperation& operation : *operations) {
-    call.reply.append(reinterpret_cast<const char*>(place), operation.reply_bytes());
+    call.reply.append(reinterpret_cast<const char*>(place + found_bytes(operation)), operation.reply_bytes());
     place += local_bytes(operation);
   }
   co_return Status();

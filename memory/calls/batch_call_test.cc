@@ -1,6 +1,6 @@
-// The operations of BATCH_CALL that go by name. Journal entries are installed: the outcome is that of their owner's WRITEs, for
-// nobody but the owner of a complete entry, and all or nothing whenever the owner dies. Records are locked as
-// they are found.
+// The operations of BATCH_CALL that go by name. Journal entries are installed: the outcome is that of their
+// owner's WRITEs, for nobody but the owner of a complete entry, and all or nothing whenever the owner dies.
+// Records are locked as they are found.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -27,7 +27,8 @@ constexpr std::uint64_t kValue_offset = layout::kBodyPrefix_bytes + 16;
 
 // An owner that has locked some rows of a table for one commit.
 struct Owner {
-  explicit Owner(std::uint32_t rows) : client(cluster.client("c")) {
+  explicit Owner(std::uint32_t rows, std::string_view protocol = layout::kDefaultProtocol)
+      : cluster(options_of(protocol)), client(cluster.client("c")) {
     REQUIRE(client->connect(testing::hello('a')).ok());
     const auto leased = client->lease();
     REQUIRE(leased.ok());
@@ -53,6 +54,11 @@ struct Owner {
     }
   }
 
+  static Options options_of(std::string_view protocol) {
+    Options options = testing::small_options();
+    options.protocol = protocol;
+    return options;
+  }
   void lock(std::size_t row) {
     cluster.store(records[row], HeaderWord(Stamp{slot, kLockCounter}, false, true).value());
   }
@@ -173,7 +179,7 @@ TEST_CASE("only a complete entry in its place is installed, for its owner, or no
   refused(*owner.client,
           Owner::write(owner.ring_offset, torn) + Owner::install(owner.ring_offset, torn.size()));
   // Another place of the ring, and outside of it.
-  for (const std::uint64_t offset : {owner.ring_offset + 64, owner.records[0] + 64}) {
+  for (const std::uint64_t offset : {owner.ring_offset + 64, owner.cluster.server->region().bytes() - 4096}) {
     refused(*owner.client, Owner::write(offset, entry) + Owner::install(offset, entry.size()));
   }
   refused(*owner.client, Owner::write(owner.ring_offset, entry) +
@@ -229,9 +235,10 @@ Locked lock_by_name(Owner& owner, std::uint64_t record, std::uint32_t counter, s
                           .desired = HeaderWord(Stamp{owner.slot, counter}, false, true).value()});
   const auto reply = owner.client->call(calls::kBatchCallMethod, request);
   REQUIRE(reply.ok());
-  REQUIRE(reply->size() == 8 + length_bytes);
-  const auto* const bytes = reinterpret_cast<const std::byte*>(reply->data());
-  return {HeaderWord(layout::load_word(bytes)), HeaderWord(layout::load_word(bytes + 8))};
+  REQUIRE(reply->size() == length_bytes);
+  const HeaderWord seen(layout::load_word(reinterpret_cast<const std::byte*>(reply->data())));
+  if (!seen.moved()) return {HeaderWord(), seen};
+  return {HeaderWord(seen.stamp(), seen.deleted()), HeaderWord(owner.cluster.load(owner.records[0]))};
 }
 
 }  // namespace
@@ -268,19 +275,28 @@ TEST_CASE("a record that is named is locked from the version that is there, and 
   for (const std::uint64_t record : {name(2, 0xff), BatchOperation::record_of(owner.table.id() + 1, 1, 0xff)})
     CHECK(lock_by_name(owner, record, counter, length_bytes).from.value() == 0);
   CHECK(lock_by_name(owner, name(1, 0xffff), counter, length_bytes - 8).from.value() == 0);
-  // An older transaction waits for it; a younger one does not matter, nor does the transaction itself.
-  const std::uint64_t waiter = owner.records[0] + owner.shape.trailer_offset();
-  owner.cluster.store(waiter, HeaderWord(Stamp{30, counter - 1}, false, true).value());
-  CHECK(lock_by_name(owner, name(1, 0xffff), counter, length_bytes + 8).from.value() == 0);
-  for (const Stamp other : {Stamp{30, counter + 1}, Stamp{owner.slot, counter}}) {
-    owner.cluster.store(waiter, HeaderWord(other, false, true).value());
-    CHECK(lock_by_name(owner, name(1, 0xffff), counter, length_bytes + 8).from == old);
-    unlocked();
-  }
   // Its body is being written.
   owner.cluster.bytes(owner.records[0] + 8 + kValue_offset, 1)[0] ^= std::byte{1};
   CHECK(lock_by_name(owner, name(1, 0xffff), counter, length_bytes).from.value() == 0);
   CHECK(owner.cluster.load(owner.records[0]) == old.value());
+}
+
+TEST_CASE("a record that is named is left to an older transaction that waits for it, where any wait",
+          "[batch_call]") {
+  const std::string_view protocol = GENERATE("waitdie", "drtm");
+  CAPTURE(protocol);
+  Owner owner(1, protocol);
+  const std::uint32_t counter = 77;
+  const auto locks = [&owner](Stamp waiter) {
+    owner.cluster.store(owner.records[0], HeaderWord(kOld).value());
+    owner.cluster.store(owner.records[0] + owner.shape.trailer_offset(),
+                        HeaderWord(waiter, false, true).value());
+    const std::uint64_t name = BatchOperation::record_of(owner.table.id(), 1, 0xffff);
+    return lock_by_name(owner, name, counter, owner.shape.current_bytes() + 8).from == HeaderWord(kOld);
+  };
+  CHECK(locks({30, counter - 1}) == (protocol == "drtm"));  // the word is a lease
+  CHECK(locks({30, counter + 1}));
+  CHECK(locks({owner.slot, counter}));
 }
 
 }  // namespace namdb::memory

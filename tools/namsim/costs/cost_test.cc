@@ -1,6 +1,6 @@
 // The cost of transactions in one-sided operations and dependent round trips: exact, and asserted. The
 // procedures are the workloads' own. Budget, stage by stage: docs/internals/snapshot-isolation.md.
-#include "tools/namsim/costs/procedure_bench.h"
+#include "tools/namsim/testing/procedure_bench.h"
 
 namespace namdb::sim {
 namespace cost_test {

@@ -1,9 +1,9 @@
-// The costs of two-sided stages beside those of one-sided ones, for the workloads' own procedures under every protocol:
-// exact, and asserted. The table is in docs/internals/protocols.md.
+// The costs of two-sided stages beside those of one-sided ones, for the workloads' own procedures under every
+// protocol: exact, and asserted. The table is in docs/internals/protocols.md.
 #include <cstdio>
 
 #include "common/layout/protocol.h"
-#include "tools/namsim/costs/procedure_bench.h"
+#include "tools/namsim/testing/procedure_bench.h"
 
 namespace namdb::sim {
 namespace stage_cost_test {
@@ -53,7 +53,8 @@ TEST_CASE("two-sided send-payment and new-order move fewer bytes than one-sided,
       CAPTURE(protocol.name, order);
       const auto [one_sided, two_sided] = costs_of(protocol.name, order);
       CHECK(two_sided.bytes() < one_sided.bytes());
-      CHECK(two_sided.round_trips <= one_sided.round_trips);
+      // A publish that a transaction waits for goes behind the call.
+      CHECK(two_sided.round_trips <= one_sided.round_trips + (protocol.name == "si" ? 1 : 0));
       CHECK(two_sided.compare_and_swaps == 0);
     }
   }

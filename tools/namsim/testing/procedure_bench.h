@@ -22,8 +22,8 @@ using reactor::Task;
 
 // The network is mild and nothing fails, so that nothing is repeated.
 inline ClusterOptions budget_cluster(std::uint32_t memory_servers, txn::SnapshotSource::Mode mode,
-                              txn::SnapshotSharing sharing, txn::CommitWrites writes,
-                              layout::VectorSpread timestamp_vector, memory::Durability durability) {
+                                     txn::SnapshotSharing sharing, txn::CommitWrites writes,
+                                     layout::VectorSpread timestamp_vector, memory::Durability durability) {
   ClusterOptions options;
   options.memory_servers = memory_servers;
   options.region_bytes = 64U << 20;
