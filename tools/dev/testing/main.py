@@ -203,6 +203,7 @@ def report(outcomes):
         print(f"{outcome.step:<14} {outcome.passed:5d} passed {outcome.failed:5d} failed {len(outcome.skipped):5d} skipped "
               f"{outcome.seconds:6.0f}s  {len(outcome.programs)} programs, built in {outcome.build_seconds:.0f}s"
               f"{', ' + outcome.note if outcome.note else ''}{', failed: ' + bad if bad else ''}")
+    print(f"{'together':<14} {sum(outcome.seconds for outcome in outcomes):46.0f}s")
     failed = sum(outcome.failed for outcome in outcomes)
     print(f"\n{sum(outcome.passed for outcome in outcomes)} passed, {failed} failed, {len(skipped)} skipped")
     return 1 if failed else 0
