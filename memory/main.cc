@@ -110,7 +110,7 @@ int run(Flags flags, const CommandLine& command_line) {
   const std::filesystem::path data = std::filesystem::path(flags.data) / "data";
   Result<std::unique_ptr<placement::ConfigurationStore>> store =
       std::unique_ptr<placement::ConfigurationStore>();
-  if (flags.store.has_store()) store = placement::open_store(**reactor, flags.store.options);
+  if (flags.store.has_store()) store = placement::open_store(**reactor, flags.store.options());
   if (!store.ok()) return refuse(store.status());
   const CloseStore close_store{reactor->get(), store->get()};
   Result<std::unique_ptr<PlaceKeeper>> keeper = std::unique_ptr<PlaceKeeper>();

@@ -75,6 +75,11 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
          "Address of a memory server: unix:PATH (shared memory) or HOST:PORT (tcp, verbs). Once for each,\n"
          "server 0 first. Default: the one that nam-memoryd's own defaults start")
       ->type_name("ADDRESS");
+  config::add_store_flags(
+      app, flags.store,
+      "The one that memory servers were started with: file:FOLDER, or\n"
+      "etcd://HOST:PORT[,HOST:PORT...]/NAME. It is asked where regions are, where hosts do not answer; so\n"
+      "this server finds them though none is left at the addresses of --memory-server");
   app.add_option("--fabric", flags.fabric,
                  "How memory servers are reached; must fit the addresses. Default: as they say,\n"
                  "HOST:PORT being tcp")
@@ -262,6 +267,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   if (flags.memory_timeout_s < 0) flags.memory_timeout_s = shared ? 0 : 10;
   if (std::string message = config::wrong_service_flags(flags.service); !message.empty())
     return wrong(message);
+  if (std::string message = config::wrong_store_flags(flags.store); !message.empty()) return wrong(message);
   if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
     return wrong(message);
   if (std::string message =

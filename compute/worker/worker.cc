@@ -49,7 +49,10 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       log_(std::move(log)),
       patient_(executor, fabric),
       finder_(executor, patient_, options_.memory_servers,
-              {.hello = [this] { return tool_hello(); }, .moved = [this] { moved(); }, .log = log_}),
+              {.hello = [this] { return tool_hello(); },
+               .moved = [this] { moved(); },
+               .ask_store = options_.ask_store,
+               .log = log_}),
       backoff_(retries(options_)),
       outcomes_(std::make_unique<txn::OutcomeFinder>(
           executor,
@@ -94,7 +97,8 @@ bool Worker::may_have_moved(const Result<std::shared_ptr<Connection>>& attempt) 
     case ErrorCode::connection_failure:
     case ErrorCode::admin_shutdown:
       // The only host, which does not answer, is not asked once more, and there is nobody else.
-      return options_.memory_servers.size() > 1 || finder_.has_moved() || finder_.knows_copies();
+      return options_.memory_servers.size() > 1 || options_.ask_store || finder_.has_moved() ||
+             finder_.knows_copies();
     default:
       return false;
   }
@@ -325,7 +329,8 @@ reactor::Task<void> Worker::look_beside() {
 }
 
 reactor::Task<void> Worker::reconnect() {
-  if (attempts_++ != 0 && options_.memory_servers.size() > 1) executor_.spawn(gate_, look_beside());
+  if (attempts_++ != 0 && (options_.memory_servers.size() > 1 || options_.ask_store))
+    executor_.spawn(gate_, look_beside());
   auto connection = co_await connect();
   if (connection.ok()) {
     const Status whole = (*connection)->cluster.whole();

@@ -101,14 +101,41 @@ reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server
   server->request_shutdown();
 }
 
-// One of several memory servers answers the others before it has opened.
+void start_copies(MemoryServer* server, const Process& process, DurableDatabase* database, Durable* durable) {
+  CopiesOptions options;
+  options.address = process.flags->store.address;
+  options.on_failure = end_at_failure(durable, server);
+  durable->copies =
+      std::make_unique<Copies>(server->parts(), *durable->disk, database->log(), database->checkpoints(),
+                               *durable->keeper, *process.store, durable->stored, std::move(options));
+  durable->copies->start();
+}
+
+// By the store this host is not the primary.
+bool is_elsewhere(const Process& process, const Durable& durable) {
+  return durable.stored.revision != 0 &&
+         durable.stored.configuration.place(process.flags->options.server_id).address !=
+             process.flags->store.address;
+}
+
+// One of several memory servers answers the others before it has opened. They act on what its log says, so
+// copies have that before.
 reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabric* fabric,
-                                       const fabric::Transport* transport, const Flags* flags,
-                                       Durable* durable) {
+                                       const Process* process, DurableDatabase* database, Durable* durable) {
   // Once workers may come, its creation must not begin anew.
   Status status = durable->folder->is_new() ? durable->folder->created() : Status();
   if (!status.ok()) co_return status;
-  server->meet(*fabric, transport->make_client);
+  if (process->store != nullptr) {
+    auto stored = co_await claim_opening_region(process, durable->folder->identity().database_id,
+                                                [server] { return server->parts().shutdown; });
+    if (!stored.ok()) co_return stored.status();
+    durable->stored = std::move(*stored);
+    if (is_elsewhere(*process, *durable)) co_return opening_ends();
+    server->links().learn_places(durable->stored.configuration);
+  }
+  const Flags* const flags = process->flags;
+  server->meet(*fabric, process->transport->make_client);
+  if (process->store != nullptr) start_copies(server, *process, database, durable);
   durable->met = true;
   spdlog::info("waiting for the other memory servers, to open together");
   status = co_await fabric->listen(flags->listen);
@@ -117,11 +144,14 @@ reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabri
   co_return status;
 }
 
+reactor::Task<void> end_copies(Durable* durable) {
+  if (durable->copies) co_await durable->copies->close();
+}
+
 // Creates or opens the database.
 reactor::Task<Status> open_database(const Process* process, MemoryServer* server,
                                     fabric::ServerFabric* fabric, WarmRegion* warm, Durable* durable) {
   reactor::Reactor* const reactor = process->reactor;
-  const fabric::Transport* const transport = process->transport;
   const Flags* const flags = process->flags;
   reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
   reactor::Gate gate;
@@ -137,9 +167,10 @@ reactor::Task<Status> open_database(const Process* process, MemoryServer* server
     spdlog::info("opening, {}", line);
     service::tell_progress("Opens the database: " + line, kOpeningPatience_ns);
   };
-  options.meet = [server, fabric, transport, flags, durable] {
-    return listen_to_others(server, fabric, transport, flags, durable);
+  options.meet = [server, fabric, process, durable](DurableDatabase& database) {
+    return listen_to_others(server, fabric, process, &database, durable);
   };
+  options.part = [durable] { return end_copies(durable); };
   const std::string folder = durable->folder->log().parent_path().string();
   DurableDatabase::Opening opening =
       durable->folder->is_new()
@@ -198,17 +229,6 @@ void start_checkpoints(MemoryServer* server, Durable* durable) {
   durable->host->start();
 }
 
-void start_copies(MemoryServer* server, const Process& process, Durable* durable) {
-  CopiesOptions options;
-  options.address = process.flags->store.address;
-  options.on_failure = end_at_failure(durable, server);
-  DurableDatabase& database = *durable->database;
-  durable->copies =
-      std::make_unique<Copies>(server->parts(), *durable->disk, database.log(), database.checkpoints(),
-                               *durable->keeper, *process.store, durable->stored, std::move(options));
-  durable->copies->start();
-}
-
 // Settings that can change while it serves, from the configuration as it is now.
 void reload_settings(const CommandLine& command_line, Checkpoints* checkpoints) {
   const Result<Flags> flags = reread_flags(command_line.argc, command_line.argv);
@@ -243,8 +263,9 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
   server->start(*fabric, process->transport->make_client);
   reactor::Gate damage;
   if (durable->database) {
+    if (process->store != nullptr && !durable->copies)
+      start_copies(server, *process, durable->database.get(), durable);
     start_checkpoints(server, durable);
-    if (process->store != nullptr) start_copies(server, *process, durable);
     const Opened& opened = durable->database->opened();
     if (!opened.lost.empty() || opened.damaged_chunks != 0)
       reactor->spawn(damage, pass_damage(durable->checkpoints.get()));
@@ -350,6 +371,12 @@ std::optional<int> host_region(const Process& process) {
     if (!status.ok()) reactor.run_until(leave_others(server, fabric.get(), durable.met));
     if (!durable.failure.ok()) return disk_failed(durable.failure);
     if (!status.ok() && durable.elsewhere) return leave_region(reactor, durable);
+    // A copy has taken over meanwhile, or before.
+    if (!status.ok() && durable.copies && durable.copies->deposed()) return std::nullopt;
+    if (!status.ok() && is_elsewhere(process, durable)) {
+      const Status failed = become_copy(process, durable.stored);
+      return failed.ok() ? std::nullopt : std::optional<int>(refuse(failed));
+    }
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok() && warm != nullptr && !durable.met) {
       spdlog::error("what was kept of the copy in memory is of no use, and it opens from its folder: {}",
@@ -359,19 +386,18 @@ std::optional<int> host_region(const Process& process) {
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
   }
-  if (process.store != nullptr) {
+  if (process.store != nullptr && !durable.copies) {
     auto stored = claim_opened_region(process, durable.folder->identity().database_id);
     Status failed = stored.status();
-    const bool elsewhere =
-        failed.ok() && stored->configuration.place(flags.options.server_id).address != flags.store.address;
-    if (elsewhere) failed = become_copy(process, *stored);
+    if (failed.ok()) durable.stored = std::move(*stored);
+    const bool elsewhere = is_elsewhere(process, durable);
+    if (elsewhere) failed = become_copy(process, durable.stored);
     if (elsewhere || !failed.ok()) {
       reactor.run_until(leave_others(server, fabric.get(), durable.met));
       reactor.run_until(durable.database->close());
       if (failed.ok()) return std::nullopt;
       return failed.code() == ErrorCode::admin_shutdown ? stopped_early() : refuse(failed);
     }
-    durable.stored = std::move(*stored);
     server->links().learn_places(durable.stored.configuration);
   }
 

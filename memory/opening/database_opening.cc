@@ -247,7 +247,7 @@ reactor::Task<Status> DatabaseOpening::open_together() {
   parts_.opening_service = database.host_opening_.get();
   parts_.opening = true;
   parts_.admits_workers = false;
-  Status status = co_await options_.meet();
+  Status status = co_await options_.meet(database);
   if (!status.ok()) co_return status;
   if (parts_.options.server_id == 0) {
     database.cluster_opening_ =

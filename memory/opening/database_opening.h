@@ -49,14 +49,21 @@ class DatabaseOpening final : public UnopenedDatabase {
   // Gives up all that was done so far.
   reactor::Task<void> give_up() {
     co_await progress_.end();
+    // Calls may wait for copies.
+    if (database_->log_) database_->log_->end_now(opening_ends());
     // Nothing of the server refers to this any more behind it.
     if (database_->host_opening_) co_await parts_.links.close();
+    co_await database_->end_opening();
+    if (options_.part) co_await options_.part();
     co_await database_->close();
     parts_.opening_service = nullptr;
     parts_.index_loads = nullptr;
   }
   std::unique_ptr<DurableDatabase> take() { return std::move(database_); }
 
+  reactor::Task<Status> confirm_log() override {
+    co_return co_await database_->log_->flush(database_->log_->appended());
+  }
   reactor::Task<Status> derive(const control::DeriveRequest* request, IndexLoads* loads) override;
   bool lost_log() const override { return !database_->opened_.lost.empty(); }
   std::uint64_t largest_timestamp() const override { return largest_timestamp_; }

@@ -1,6 +1,7 @@
 // A region with a copy at another host, in virtual time, while a client commits. Disks and hosts end, the
 // network and the store fail: all that was acknowledged is there afterwards, and the store names the host
 // that has it.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
@@ -250,6 +251,17 @@ void lose(PrimaryProcess& primary, CopyProcess& copy) {
   primary.store().set_reachable(false);
 }
 
+// Of the checkpoints on two disks: files of one name are the same.
+bool checkpoints_fit(SimWorld& world, SimNode& node, FaultDisk& disk, FaultDisk& other) {
+  const std::string folder = kDatabaseFolder + "/checkpoint";
+  const auto names = world.run(node, disk.list(folder));
+  REQUIRE(names.ok());
+  return std::ranges::all_of(*names, [&](const std::string& name) {
+    const std::string path = folder + "/" + name;
+    return !other.has(path) || other.bytes(path) == disk.bytes(path);
+  });
+}
+
 const Place& place_in(const SharedConfiguration& shared) {
   return shared.stored.configuration.place(0);
 }
@@ -409,6 +421,21 @@ struct Pair {
   void await_sync() {
     REQUIRE(writer.until([&] { return copy->in_sync(); }));
   }
+  // As namctl calls, with an answer that comes when it likes.
+  void call_later(const std::string& address, std::uint16_t method, std::string request,
+                  std::optional<Status>* answer) {
+    SimNode& tool = world().add_node("patient tool");
+    tool.spawn(calls, call_for(&tool, address, method, std::move(request), answer));
+  }
+  static reactor::Task<void> call_for(SimNode* tool, std::string address, std::uint16_t method,
+                                      std::string request, std::optional<Status>* answer) {
+    SimClientFabric fabric(*tool);
+    std::string hello = tool_hello(tool->random(), "tool");
+    const auto reply = co_await placement::call_once(tool, &fabric, std::move(address), std::move(hello),
+                                                     method, std::move(request), 60 * kSecond_ns);
+    *answer = reply.status();
+  }
+  reactor::Gate calls;
   // As namctl calls.
   Status call(const std::string& address, std::uint16_t method, std::string request) {
     SimNode& tool = world().add_node("tool");
@@ -428,6 +455,37 @@ struct Pair {
 };
 
 }  // namespace copies_test
+
+TEST_CASE("checkpoints of two primaries that begin at the same one do not meet", "[placement]") {
+  Pair pair;
+  pair.await_sync();
+  REQUIRE(pair.primary->life().checkpoint().ok());
+  REQUIRE(pair.writer.insert());
+  pair.world().run_for(kSecond_ns);
+  // The copy has the log, and not this one.
+  REQUIRE(pair.writer.insert());
+  REQUIRE(pair.primary->life().checkpoint().ok());
+  lose(*pair.primary, *pair.copy);
+  REQUIRE(pair.world().run_until([&] { return pair.copy->here(); }, 10 * kSecond_ns));
+  pair.copy.reset();
+  pair.primary.reset();
+  PrimaryProcess primary(pair.other.disk, End::killed, pair.shared, kSecond);
+  REQUIRE(primary.life().status().ok());
+  Writer writer(primary, pair.told);
+  REQUIRE(writer.insert());
+  REQUIRE(writer.insert());
+  REQUIRE(primary.life().checkpoint().ok());
+  CHECK(checkpoints_fit(primary.world(), primary.node(), pair.other.disk, *pair.first));
+  // The old primary goes on from both.
+  CopyProcess copy(primary.world(), *pair.first, End::killed, pair.shared, kFirst);
+  REQUIRE(writer.until([&] { return copy.in_sync(); }));
+  REQUIRE(primary.life().checkpoint().ok());
+  primary.world().run_for(kSecond_ns);
+  CHECK(checkpoints_fit(primary.world(), primary.node(), pair.other.disk, *pair.first));
+  lose(primary, copy);
+  REQUIRE(primary.world().run_until([&] { return copy.here(); }, 10 * kSecond_ns));
+  CHECK(pair.told.is(opened_rows(*pair.first, End::power_lost)));
+}
 
 TEST_CASE("a copy takes over though the store's answer is lost, or comes late", "[placement]") {
   Pair pair;
@@ -527,6 +585,58 @@ TEST_CASE("a primary gives its region to a copy, and is a host without one", "[p
   CHECK(pair.primary->state() == PlaceState::departed);
   REQUIRE(pair.world().run_until([&] { return pair.copy->here(); }, 3 * kSecond_ns));
   CHECK(pair.copy_has_all());
+}
+
+TEST_CASE("a primary has given its region away though the store's answer is lost, or comes late",
+          "[placement]") {
+  Pair pair;
+  pair.await_sync();
+  if (GENERATE(false, true)) {
+    pair.primary->store().come_late(300 * kMillisecond_ns);
+  } else {
+    pair.primary->store().lose_answer();
+  }
+  CHECK(pair.call(kFirst, placement::kLeaveMethod, encode(placement::LeaveRequest{})).ok());
+  CHECK(place_in(pair.shared) == Place{3, kSecond, {}});
+  CHECK(pair.primary->state() == PlaceState::departed);
+  REQUIRE(pair.world().run_until([&] { return pair.copy->here(); }, 3 * kSecond_ns));
+  CHECK(pair.copy_has_all());
+}
+
+TEST_CASE("an order to leave that the store has not answered is kept in mind", "[placement]") {
+  Pair pair;
+  pair.await_sync();
+  // The caller goes before the store is back.
+  pair.primary->store().come_late(kSecond_ns);
+  pair.primary->store().before_replace([&] { pair.primary->store().set_reachable(false); });
+  pair.world().at(pair.world().now_ns() + 30 * kSecond_ns,
+                  [&] { pair.primary->store().set_reachable(true); });
+  CHECK_FALSE(pair.call(kFirst, placement::kLeaveMethod, encode(placement::LeaveRequest{})).ok());
+  REQUIRE(pair.world().run_until([&] { return pair.primary->over(); }, 60 * kSecond_ns));
+  CHECK(pair.primary->state() == PlaceState::departed);
+}
+
+TEST_CASE("a copy that leaves while it is cut off is off the list before that is answered", "[placement]") {
+  Pair pair;
+  pair.await_sync();
+  pair.world().block(pair.primary->node(), pair.copy->node(), true);
+  pair.primary->store().set_reachable(false);
+  // It reaches the store, which lists it, and is about to take over.
+  pair.copy->store().set_reachable(false);
+  pair.world().run_for(800 * kMillisecond_ns);
+  CHECK(pair.call(kSecond, placement::kLeaveMethod, encode(placement::LeaveRequest{})).code() ==
+        ErrorCode::object_not_in_prerequisite_state);
+  std::optional<Status> left;
+  pair.call_later(kSecond, placement::kLeaveMethod, encode(placement::LeaveRequest{"", true}), &left);
+  pair.world().run_for(kSecond_ns);
+  CHECK_FALSE(left.has_value());
+  pair.primary->store().set_reachable(true);
+  REQUIRE(pair.writer.insert());
+  pair.copy->store().set_reachable(true);
+  REQUIRE(pair.world().run_until([&] { return left.has_value(); }, 3 * kSecond_ns));
+  CHECK(left->ok());
+  CHECK(place_in(pair.shared) == Place{3, kFirst, {}});
+  CHECK(pair.copy->state() == PlaceState::departed);
 }
 
 TEST_CASE("a copy leaves, unless it is the only one in sync, and comes back when it is told to",

@@ -154,7 +154,13 @@ bool CopyFolder::has_chunk(const ChunkRef& chunk) const {
 }
 
 reactor::Task<Status> CopyFolder::put_chunk(std::uint64_t log_id, ChunkRef chunk, const PageBuffer* file) {
-  const std::string path = checkpoint_folder() + "/" + chunk_name(chunk.key, chunk.generation);
+  const std::string name = chunk_name(chunk.key, chunk.generation);
+  const std::string path = checkpoint_folder() + "/" + name;
+  // A generation that is kept needs it.
+  if (is_named(name)) {
+    co_return Status(ErrorCode::corrupt_data, "the primary has another chunk under the name of " + path,
+                     "drain this copy, empty its data folder, and add it again");
+  }
   if (!read_chunk(log_id, chunk, file->span()))
     co_return Status(ErrorCode::corrupt_data, "the primary gave another chunk than " + path);
   auto made = co_await disk_.create(path, file->size());

@@ -51,7 +51,7 @@ class CopyFolder {
   // The newest that is whole here; 0: none.
   std::uint64_t generation() const { return kept_.empty() ? 0 : kept_.back().generation; }
   bool has_chunk(const ChunkRef& chunk) const;
-  // The whole file of a chunk. Error corrupt_data: it is another one.
+  // The whole file of a chunk. Error corrupt_data: it is another one, or has the name of one that is kept.
   reactor::Task<Status> put_chunk(std::uint64_t log_id, ChunkRef chunk, const PageBuffer* file);
   // All its chunks were put. The log has all that it needs.
   reactor::Task<Status> put_generation(Manifest manifest, const PageBuffer* file);

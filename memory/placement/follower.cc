@@ -106,14 +106,24 @@ void Follower::told(const std::string& line) {
   told_ = line;
 }
 
+const Place& Follower::place_of_region() const {
+  return keeper_.record().configuration.place(options_.server_id);
+}
+
+bool Follower::listed() const {
+  return place_of_region().has_copy(options_.address);
+}
+
 reactor::Task<Status> Follower::leave(bool force) {
-  if (in_sync_ && others_in_sync_ == 0 && !force) {
+  // Without a connection, too: it may take over then.
+  if (whole() && listed() && place_of_region().copies.size() == 1 && !force) {
     co_return Status(ErrorCode::object_not_in_prerequisite_state,
                      "this is the only copy in sync of " + region_name(options_.server_id),
                      "add another one first, or force it");
   }
+  if (!leaves_) knows_ = false;
   leaves_ = true;
-  while (in_sync_ && !over_ && !gate_.closing()) co_await changed_.wait();
+  while ((!knows_ || listed()) && !over_ && !gate_.closing()) co_await changed_.wait();
   co_return here() ? Status(ErrorCode::object_not_in_prerequisite_state, "the region has come here")
                    : Status();
 }
@@ -196,6 +206,7 @@ reactor::Task<Status> Follower::learn(Configuration configuration) {
 }
 
 reactor::Task<Status> Follower::look() {
+  const bool leaving = leaves_;
   auto read = co_await store_.read();
   std::string primary;
   if (read.ok()) {
@@ -214,6 +225,7 @@ reactor::Task<Status> Follower::look() {
       }
       if (place.number != 0) primary = place.address;
     }
+    if (leaving) know();
     if (primary.empty()) told(region_name(options_.server_id) + " has no primary yet");
   } else if (read.status().code() == ErrorCode::connection_failure) {
     told("the configuration store " + store_.name() + " does not answer: " + read.status().message());
@@ -338,7 +350,14 @@ reactor::Task<Status> Follower::follow_once(bool* differs) {
   }
   auto reply = placement::decode_follow_reply(*bytes);
   if (!reply) co_return Status(ErrorCode::protocol_violation, "it answered nonsense");
-  co_return co_await take(std::move(*reply), differs);
+  const Status status = co_await take(std::move(*reply), differs);
+  if (status.ok() && asked.leaves) know();
+  co_return status;
+}
+
+void Follower::know() {
+  knows_ = true;
+  changed_.notify_all();
 }
 
 reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
@@ -355,10 +374,9 @@ reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
   told_places.set(options_.server_id, reply.place);
   database_id_ = reply.database_id;
   Status status = co_await learn(std::move(told_places));
-  const bool listed = reply.place.has_copy(options_.address) && whole();
-  others_in_sync_ = reply.place.copies.size() - (listed ? 1 : 0);
-  if (listed && !in_sync_) notice("is a copy in sync of " + region_name(options_.server_id));
-  in_sync_ = listed;
+  const bool syncs = reply.place.has_copy(options_.address) && whole();
+  if (syncs && !in_sync_) notice("is a copy in sync of " + region_name(options_.server_id));
+  in_sync_ = syncs;
   changed_.notify_all();
   std::string why;
   if (status.ok()) {

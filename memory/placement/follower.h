@@ -76,8 +76,9 @@ class Follower {
   // Ends to follow for good.
   reactor::Task<void> close();
 
-  // Resumes when the primary does not count on this copy any more. Error object_not_in_prerequisite_state:
-  // no other one is in sync, and `force` is not set; the region has come here. Behind it: close().
+  // Resumes when this copy is in sync no more, by the store's word or the primary's, which the latter gave
+  // when it knew that the copy leaves. Error object_not_in_prerequisite_state: no other one is in sync, and
+  // `force` is not set; the region has come here. Behind it: close().
   reactor::Task<Status> leave(bool force);
   placement::MoveReply progress() const;
   bool in_sync() const { return in_sync_; }
@@ -89,6 +90,10 @@ class Follower {
   std::unique_ptr<CopyImage> take_image() { return std::move(image_); }
 
  private:
+  // By the newest configuration that was heard of.
+  const placement::Place& place_of_region() const;
+  bool listed() const;
+  void know();
   bool whole() const { return keeper_.record().state == PlaceState::follows; }
   reactor::Task<void> run();
   reactor::Task<Status> work();
@@ -138,8 +143,8 @@ class Follower {
   bool heard_ = false;            // it has answered
   std::uint64_t watched_ns_ = 0;  // when watch() has looked last; 0: not yet
   bool in_sync_ = false;          // by its last answer
-  std::size_t others_in_sync_ = 0;
   bool leaves_ = false;
+  bool knows_ = false;                    // since then somebody has said whether this copy is in sync
   std::uint64_t next_generation_ns_ = 0;  // no try before
   std::uint64_t database_id_ = 0;
   std::uint64_t end_position_ = 0;  // of the primary's log
