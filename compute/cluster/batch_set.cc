@@ -249,7 +249,7 @@ reactor::Task<Status> BatchSet::run_by_calls(fabric::OperationCounters& counters
         reply.remove_prefix(each.operation.length_bytes);
         if (each.word != nullptr) note_lock(each.operation, each.reply, each.word);
       }
-      if (done[i] < asked[i]) {
+      if (done[i] < asked[i] || calls.failed(static_cast<layout::ServerId>(i))) {
         // After a failure others have answered all the same, and are asked for the rest.
         operations[i].clear();
         done[i] = 0;

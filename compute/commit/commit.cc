@@ -402,6 +402,8 @@ bool Commit::installs_by_name() const {
 bool Commit::may_install_with_log() const {
   const txn::Cluster& cluster = worker_.cluster;
   if (journal_.hosts().size() != 1 || cluster.flushed() || journal_.in_room()) return false;
+  // The loss of a server that only has locks leaves no doubt about the commit.
+  if (locking() != nullptr && locking()->unlocks_beside(*journal_.hosts().begin())) return false;
   if (cluster.stages().two_sided(layout::Stage::log)) return installs_by_name();
   return transaction_.control().installs_with_log() && rows() <= RowParts::kRowsInTurn &&
          !cluster.stages().two_sided(layout::Stage::install) && cluster.optimisations().outstanding_requests;

@@ -15,6 +15,7 @@ void ReadValidator::add_accesses(bool commits) {
 }
 
 bool ReadValidator::check_behind_locks(layout::ServerId server, txn::BatchSet& batches) {
+  if (owner_.counts_on_time()) return false;
   const ReadSet::Mark mark = read_set_.mark();
   add_accesses(true);
   checks_ = read_set_.post_checks(transaction_, server, batches);

@@ -46,6 +46,8 @@ class Locking {
   // install. after_unlock() once they completed.
   virtual void add_unlocks(txn::BatchSet& batches) = 0;
   virtual void after_unlock() = 0;
+  // Whether some of those are at other memory servers.
+  virtual bool unlocks_beside(layout::ServerId server) const = 0;
   // The commit is installed, or its install is posted: before after_unlock().
   virtual void after_install() = 0;
 

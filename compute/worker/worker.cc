@@ -122,7 +122,7 @@ reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect_once() {
                               options_.worker,     options_.optimisations, options_.stage_times,
                               [this] { hurry(); }};
   const WorkerParts parts{executor_, patient_,       locations_, options_,   log_,
-                          backoff_,  damaged_reads_, stopping_,  *outcomes_, [this] { hurry_.notify_all(); }};
+                          backoff_,  damaged_reads_, stopping_,  *outcomes_, [this] { hasten(); }};
   auto connection = std::make_shared<Connection>(parts, std::move(options));
   const Status status = co_await connection->connect();
   if (!status.ok()) {
@@ -204,6 +204,11 @@ reactor::Task<void> Worker::drop_connection(bool cleanly) {
 std::uint64_t Worker::attempt_pause_ns(std::uint64_t began_ns) const {
   return std::clamp((executor_.now_ns() - began_ns) / kPauses, options_.first_reconnect_ns,
                     options_.max_reconnect_ns);
+}
+
+void Worker::hasten() {
+  hastened_ = true;
+  hurry_.notify_all();
 }
 
 void Worker::hurry() {
@@ -350,7 +355,8 @@ reactor::Task<void> Worker::supervise() {
   while (!stopping_) {
     const std::uint64_t pause_ns =
         heartbeat_ == nullptr ? attempt_pause_ns(lost_ns) : heartbeat_->pause_ns(options_.heartbeat_ns);
-    co_await hurry_.wait_until(executor_.now_ns() + earlier_.pause_ns(pause_ns));
+    if (!std::exchange(hastened_, false))
+      co_await hurry_.wait_until(executor_.now_ns() + earlier_.pause_ns(pause_ns));
     if (stopping_) break;
     co_await earlier_.maintain();
     const std::shared_ptr<Connection> connection = connection_;

@@ -135,7 +135,7 @@ reactor::Task<Status> lock_records(Caller caller, std::span<const BatchOperation
   co_return status;
 }
 
-// The entry that stands there, if the caller owns its slot's journal. Its spans point into `bytes`.
+// The entry that stands there, if the caller owns its slot's journal, and it is durable where there is a log. Its spans point into `bytes`.
 std::optional<layout::JournalEntry> entry_of(const Caller& caller, const BatchOperation& operation,
                                              std::vector<std::byte>& bytes) {
   const ServerState& server = caller.server;
@@ -147,7 +147,8 @@ std::optional<layout::JournalEntry> entry_of(const Caller& caller, const BatchOp
   const Block& ring = stream->ring();
   if (operation.offset != ring.offset + place->position % ring.bytes) return std::nullopt;
   auto entry = layout::read_journal_entry(bytes, *place);
-  if (!entry || entry->room) return std::nullopt;
+  if (!entry || entry->room || !stream->broken().ok()) return std::nullopt;
+  if (server.journals.logged() && entry->end() > stream->durable()) return std::nullopt;
   return entry;
 }
 

@@ -46,6 +46,7 @@ class DrTm final : public TwoPhaseLocking {
   // --- LockOwner ---
   ReadDecision meet_lock(layout::HeaderWord lock) override;
   void confirm_shares() override;
+  bool counts_on_time() const override { return leases_.any(); }
   bool holds_rows() const override { return counts_on_leases_ || TwoPhaseLocking::holds_rows(); }
 
  protected:

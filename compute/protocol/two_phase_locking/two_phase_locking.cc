@@ -291,6 +291,13 @@ void TwoPhaseLocking::add_unlocks(txn::BatchSet& batches) {
   readers_.give_back(own_lock(), batches);
 }
 
+bool TwoPhaseLocking::unlocks_beside(layout::ServerId server) const {
+  const auto is_beside = [server](const Held& lock) {
+    return !lock.written() && lock.record.server() != server;
+  };
+  return std::ranges::any_of(held_, is_beside) || readers_.any_beside(server);
+}
+
 void TwoPhaseLocking::after_unlock() {
   unmet_.clear();
   held_.clear();

@@ -57,6 +57,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override;
   void add_unlocks(txn::BatchSet& batches) override;
   void after_unlock() override;
+  bool unlocks_beside(layout::ServerId server) const override;
   void after_install() override;
 
   // --- LockOwner ---

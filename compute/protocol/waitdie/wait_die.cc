@@ -1,5 +1,7 @@
 #include "compute/protocol/waitdie/wait_die.h"
 
+#include <algorithm>
+
 #include "common/calls/lock_calls.h"
 #include "common/calls/word_stream.h"
 #include "common/layout/age.h"
@@ -152,6 +154,12 @@ void WaitDie::add_unlocks(txn::BatchSet& batches) {
   TwoPhaseLocking::add_unlocks(batches);
   for (const Announced& each : announced_)
     batches.compare_and_swap(each.word, own_lock().value(), 0, each.found.data());
+}
+
+bool WaitDie::unlocks_beside(layout::ServerId server) const {
+  return TwoPhaseLocking::unlocks_beside(server) ||
+         std::ranges::any_of(announced_,
+                             [server](const Announced& each) { return each.word.server() != server; });
 }
 
 void WaitDie::after_unlock() {

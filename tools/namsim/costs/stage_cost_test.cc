@@ -1,5 +1,5 @@
 // The costs of two-sided stages beside those of one-sided ones, for the workloads' own procedures under every
-// protocol: exact, and asserted. The table is in docs/internals/protocols.md.
+// protocol, which are exact. The table is in docs/internals/protocols.md.
 #include <cstdio>
 
 #include "common/layout/protocol.h"
