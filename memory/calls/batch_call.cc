@@ -135,7 +135,8 @@ reactor::Task<Status> lock_records(Caller caller, std::span<const BatchOperation
   co_return status;
 }
 
-// The entry that stands there, if the caller owns its slot's journal, and it is durable where there is a log. Its spans point into `bytes`.
+// The entry that stands there, if the caller owns its slot's journal, and it is durable where there is a log.
+// Its spans point into `bytes`.
 std::optional<layout::JournalEntry> entry_of(const Caller& caller, const BatchOperation& operation,
                                              std::vector<std::byte>& bytes) {
   const ServerState& server = caller.server;
