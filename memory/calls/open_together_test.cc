@@ -21,7 +21,9 @@ class NotedRounds final : public OpeningService {
   }
   reactor::Task<Status> serve(const control::ServeRequest* /*request*/) override { co_return Status(); }
   bool restored(std::uint32_t /*slot*/) const override { return false; }
-  calls::LookReply look(std::uint32_t /*slot*/) const override { return {}; }
+  reactor::Task<Result<calls::LookReply>> look(std::uint32_t /*slot*/) override {
+    co_return calls::LookReply();
+  }
   reactor::Task<Status> record(std::uint32_t /*slot*/, std::vector<std::uint32_t> /*counters*/,
                                Verdict /*verdict*/) override {
     co_return Status();

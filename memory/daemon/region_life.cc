@@ -47,6 +47,7 @@ struct Durable {
   std::unique_ptr<Checkpoints> checkpoints;      // while it serves
   placement::ConfigurationStore::Stored stored;  // with a configuration store
   std::unique_ptr<Copies> copies;                // while it serves, with a store
+  bool deposed = false;                          // a copy had taken over
   Status failure;                                // of the disk
   bool met = false;                              // the others of several memory servers: it listens
   // Without a store: the region, although this host has not given it up.
@@ -145,7 +146,10 @@ reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabri
 }
 
 reactor::Task<void> end_copies(Durable* durable) {
-  if (durable->copies) co_await durable->copies->close();
+  if (durable->copies == nullptr) co_return;
+  co_await durable->copies->close();
+  durable->deposed = durable->copies->deposed();
+  durable->copies.reset();  // it watches the log, which goes next
 }
 
 // Creates or opens the database.
@@ -185,7 +189,10 @@ reactor::Task<Status> open_database(const Process* process, MemoryServer* server
   durable->database = std::move(*database);
   Status status = durable->failure;
   if (status.ok() && durable->folder->is_new()) status = durable->folder->created();
-  if (!status.ok()) co_await durable->database->close();
+  if (!status.ok()) {
+    co_await end_copies(durable);
+    co_await durable->database->close();
+  }
   co_return status;
 }
 
@@ -372,7 +379,7 @@ std::optional<int> host_region(const Process& process) {
     if (!durable.failure.ok()) return disk_failed(durable.failure);
     if (!status.ok() && durable.elsewhere) return leave_region(reactor, durable);
     // A copy has taken over meanwhile, or before.
-    if (!status.ok() && durable.copies && durable.copies->deposed()) return std::nullopt;
+    if (!status.ok() && durable.deposed) return std::nullopt;
     if (!status.ok() && is_elsewhere(process, durable)) {
       const Status failed = become_copy(process, durable.stored);
       return failed.ok() ? std::nullopt : std::optional<int>(refuse(failed));

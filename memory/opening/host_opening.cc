@@ -253,13 +253,19 @@ bool HostOpening::restored(std::uint32_t slot) const {
   return find(slot) != nullptr;
 }
 
-calls::LookReply HostOpening::look(std::uint32_t slot) const {
+reactor::Task<Result<calls::LookReply>> HostOpening::look(std::uint32_t slot) {
+  const UnderWay under_way(*this);
+  if (!closing_ && database_ != nullptr) {
+    const Status status = co_await database_->confirm_log();
+    if (!status.ok()) co_return status;
+  }
+  if (closing_ || find(slot) == nullptr) co_return opening_ends();
   const LogReplay::SlotJournal& journal = *find(slot);
   calls::LookReply reply;
   reply.through = journal.through;
   if (journal.ended) {
     if (journal.decided) reply.final_counter = journal.through;
-    return reply;
+    co_return reply;
   }
   reply.voids.assign(journal.voided.begin(), journal.voided.end());
   reply.commits.assign(journal.committed.begin(), journal.committed.end());
@@ -269,7 +275,7 @@ calls::LookReply HostOpening::look(std::uint32_t slot) const {
     reply.entries.push_back(
         {counter, record->entry.configuration, {record->entry.regions.begin(), record->entry.regions.end()}});
   }
-  return reply;
+  co_return reply;
 }
 
 reactor::Task<Status> HostOpening::record(std::uint32_t slot, std::vector<std::uint32_t> counters,

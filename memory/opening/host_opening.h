@@ -73,7 +73,7 @@ class HostOpening final : public OpeningService {
   reactor::Task<Status> serve(const control::ServeRequest* request) override;
 
   bool restored(std::uint32_t slot) const override;
-  calls::LookReply look(std::uint32_t slot) const override;
+  reactor::Task<Result<calls::LookReply>> look(std::uint32_t slot) override;
   reactor::Task<Status> record(std::uint32_t slot, std::vector<std::uint32_t> counters,
                                Verdict verdict) override;
   reactor::Task<Status> close(std::uint32_t slot, std::uint32_t final_counter) override;

@@ -309,7 +309,7 @@ reactor::Task<Status> Copies::give_to(std::string address, Gone gone) {
   next.set(server_.options.server_id, {place().number + 1, address, {}});
   open_change_ = stored_.revision;
   given_ = next.place(server_.options.server_id);
-  const auto given = co_await replace_until_known(&next, std::move(gone));
+  const auto given = co_await replace_until_known(stored_.revision, &next, std::move(gone));
   if (!given.ok()) {
     co_return Status(given.status().code(),
                      "nobody knows yet whether the region is given away: " + given.status().message());
@@ -325,16 +325,18 @@ reactor::Task<Status> Copies::give_to(std::string address, Gone gone) {
 }
 
 // Of all tries at one revision one succeeds at most, so it may be tried again until an answer comes.
-reactor::Task<Result<bool>> Copies::replace_until_known(const Configuration* next, Gone gone) {
+reactor::Task<Result<bool>> Copies::replace_until_known(std::uint64_t revision, const Configuration* next,
+                                                        Gone gone) {
   while (true) {
     Configuration changed = *next;
-    const auto replaced = co_await store_.replace(stored_.revision, std::move(changed));
+    const auto replaced = co_await store_.replace(revision, std::move(changed));
     if (replaced.ok() && *replaced) co_return true;
     Status status = replaced.status();
     if (replaced.ok()) {
       // Perhaps by an earlier try.
       const auto read = co_await store_.read();
-      if (read.ok()) co_return read->configuration == *next;
+      const std::uint16_t region = server_.options.server_id;
+      if (read.ok()) co_return read->configuration.place(region) == next->place(region);
       status = read.status();
     }
     if (status.code() != ErrorCode::connection_failure || gone() || gate_.closing()) co_return status;

@@ -144,8 +144,9 @@ class Copies final : public CopiesService {
   // The copy in sync that gets the region.
   Result<std::string> heir(const std::string& to) const;
   reactor::Task<Status> give_to(std::string address, Gone gone);
-  // Whether that is the value behind the present revision. The argument outlives the task.
-  reactor::Task<Result<bool>> replace_until_known(const placement::Configuration* next, Gone gone);
+  // Whether that is the value behind this revision. `next` outlives the task.
+  reactor::Task<Result<bool>> replace_until_known(std::uint64_t revision,
+                                                  const placement::Configuration* next, Gone gone);
 
   ServerState& server_;
   reactor::Executor& executor_;

@@ -238,7 +238,9 @@ class CopyHosts::Life {
   }
 
   reactor::Task<void> close_copies() {
-    if (process_->copies != nullptr) co_await process_->copies->close();
+    if (process_->copies == nullptr) co_return;
+    co_await process_->copies->close();
+    process_->copies.reset();  // it watches the log, which goes next
   }
 
   reactor::Task<void> end(MemoryProcess* region) {
