@@ -30,6 +30,9 @@ struct VirtualTable;
 struct ResultColumn {
   std::string name;
   Type type;
+  // The table or view of which it is a column, and its number there; 0: of none, or nobody knows.
+  Oid table = 0;
+  std::uint16_t number = 0;
 };
 
 // An access path by secondary index: a range of its keys, or several ranges for a list of values.
@@ -440,6 +443,19 @@ struct DropViewPlan {
   std::string renamed;  // ALTER VIEW RENAME: the one view's new name
 };
 
+// CREATE TYPE ... AS ENUM, ALTER TYPE and DROP TYPE.
+struct EnumerationPlan {
+  enum class Command : std::uint8_t { create, add, rename_value, rename, drop };
+  Command command = Command::create;
+  std::vector<std::string> names;  // of the type; several: DROP
+  // All of a new type; a new one; the old and the new one; of RENAME TO the type's new name.
+  std::vector<std::string> labels;
+  std::optional<std::string> neighbor;  // of a new label
+  bool is_after = false;                // the neighbor
+  bool is_conditional = false;          // IF [NOT] EXISTS
+  bool cascades = false;
+};
+
 // The options of a new column's sequence.
 struct ColumnSequence {
   std::string name;  // empty: to be chosen
@@ -453,6 +469,7 @@ struct CreateTablePlan {
   std::vector<std::uint32_t> sequences;  // the columns that get one each; their defaults name them
   std::map<std::string, ColumnSequence> sequence_options;  // of these, by column
   bool if_not_exists = false;
+  bool drops_at_commit = false;  // a temporary table: with the transaction that makes it
 };
 
 // ALTER TABLE, and RENAME. The table's new definition, and how its rows are made from those that are there.
@@ -579,6 +596,7 @@ struct DeallocatePlan {
 struct DiscardPlan {
   bool all = false;
   bool sequences = false;  // what the session remembers of them; of ALL, too
+  bool temporary = false;  // its temporary tables
 };
 
 // Of portals, among which cursors are.
@@ -655,10 +673,11 @@ struct Plan {
   using Body =
       std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, WithPlan, TruncatePlan,
                    CopyFromPlan, CopyToPlan, CallPlan, CallRoutinePlan, CreateRoutinePlan, DropRoutinePlan,
-                   CreateViewPlan, DropViewPlan, Boxed<CreateTablePlan>, Boxed<AlterTablePlan>, DropTablePlan,
-                   CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan, TransactionPlan, LockPlan,
-                   ConstraintsPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan,
-                   ExplainPlan, PreparePlan, ExecutePlan, DeclarePlan, FetchPlan, RolePlan>;
+                   CreateViewPlan, DropViewPlan, EnumerationPlan, Boxed<CreateTablePlan>,
+                   Boxed<AlterTablePlan>, DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan,
+                   SequencePlan, TransactionPlan, LockPlan, ConstraintsPlan, SetPlan, ShowPlan,
+                   DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan, PreparePlan, ExecutePlan,
+                   DeclarePlan, FetchPlan, RolePlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -675,7 +694,8 @@ struct Plan {
   bool calls_volatile = false;  // ... and may write to any
   // These must not write: they are called in another number, or at other times, than the statement says.
   bool calls_read_only = false;
-  MemoryShare memory;  // what the plan keeps, of the budget of all clients
+  bool knows_types = false;  // the session knew types that statements have made: it may name one
+  MemoryShare memory;        // what the plan keeps, of the budget of all clients
 
   template <typename T>
   const T* as() const {
@@ -689,7 +709,8 @@ struct Plan {
   bool is_schema_change() const {
     return as<CreateTablePlan>() || as<AlterTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() ||
            as<DropIndexPlan>() || as<ReindexPlan>() || as<CreateRoutinePlan>() || as<DropRoutinePlan>() ||
-           as<CreateViewPlan>() || as<DropViewPlan>() || as<SequencePlan>() || as<RolePlan>();
+           as<CreateViewPlan>() || as<DropViewPlan>() || as<EnumerationPlan>() || as<SequencePlan>() ||
+           as<RolePlan>();
   }
   // Perhaps of no columns: SELECT FROM t.
   bool gives_rows() const { return !columns.empty() || as<SelectPlan>(); }
