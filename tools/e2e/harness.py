@@ -31,6 +31,8 @@ FABRICS = ("shm", "tcp")
 VERBS_ADDRESS = os.environ.get("NAMDB_TEST_VERBS_ADDRESS")
 # Whole matrices instead of covering samples.
 WHOLE = os.environ.get("NAMDB_WHOLE")
+# Of each memory server; it touches each page when it starts.
+REGION = "256MiB" if WHOLE else "64MiB"
 # How long anything may take on a machine that builds something else meanwhile.
 PATIENCE_S = 60
 # Their sockets keep the ports from other tests.
@@ -111,7 +113,7 @@ class Cluster:
     """A cluster of `namctl dev up`; a context manager that takes it down and removes its folder. The fabric tcp+shm is
     tcp with local paths."""
 
-    def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region="64MiB", memory_flags=(),
+    def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region=REGION, memory_flags=(),
                  compute_flags=(), durability="memory", launcher=(), copies=1):
         self.data = Path(tempfile.mkdtemp(prefix="namdb-e2e-"))
         self.port = free_port(compute_servers + memory_servers * copies)
