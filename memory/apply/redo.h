@@ -63,7 +63,7 @@ class Redo {
   // missing.
   Status finish();
 
-  // Of a log that goes on and on, of which more than the checkpoint knows has been applied: another age begins.
+  // Of a log that goes on and on, of which more has been applied than the checkpoint knows: a new age begins.
   void begin_age() {
     ++age_;
     earlier_displaced_.merge(displaced_);

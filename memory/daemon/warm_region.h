@@ -1,4 +1,5 @@
-// The region of a copy in this process' memory, with the memory server that opens it when the copy takes over.
+// The region of a copy in this process' memory, with the memory server that opens it when the copy takes
+// over.
 #pragma once
 
 #include <memory>
@@ -25,6 +26,7 @@ class WarmRegion final : public CopyImage {
   LogPosition applied() const override { return database_.applied(); }
   Status forget_settled() override { return database_.forget_settled(); }
   void end_log(LogEnd end) override { database_.end_log(std::move(end)); }
+  reactor::Task<Status> derive() override { return database_.derive(); }
 
   RegionParts& parts() { return parts_; }
   PreparedDatabase& database() { return database_; }

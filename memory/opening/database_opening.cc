@@ -106,7 +106,7 @@ reactor::Task<Status> DatabaseOpening::open() {
 }
 
 reactor::Task<Status> DatabaseOpening::load() {
-  unhurried_ = true;
+  unhurried_ = prepared_ = true;
   return load_checkpoint();
 }
 
@@ -145,8 +145,7 @@ reactor::Task<Status> DatabaseOpening::open_rest() {
   if (status.ok() && parts_.options.opens_together()) {
     status = co_await open_together();
   } else if (status.ok()) {
-    status = finish_redo();
-    if (status.ok()) status = co_await derive_alone();
+    status = co_await derive_alone();
     if (status.ok()) status = co_await start_grants();
   }
   if (!status.ok()) co_return status;
@@ -211,27 +210,67 @@ void DatabaseOpening::count_rows() {
   }
 }
 
-reactor::Task<Status> DatabaseOpening::derive_alone() {
-  std::set<std::uint32_t> known;
-  for (const auto& [name, table] : parts_.catalog->tables()) known.insert(table.id());
-  discard_tables_but(known);
+reactor::Task<Status> DatabaseOpening::derive_from(CatalogIds ids,
+                                                   std::vector<control::IndexDescriptor> indexes) {
+  discard_tables_but(ids.tables);
   progress_.derive();
   IndexLoads loads(executor_, parts_.options.server_id, parts_.options.server_count);
-  std::vector<control::IndexDescriptor> indexes;
-  for (const auto& [name, index] : parts_.catalog->indexes()) indexes.push_back(index);
   opened().indexes = indexes.size();
   SendIndexLoad nobody;
   const Recovery parts = recovery();
   const auto derived = co_await rebuild_derived(parts, parts_.tables, parts_.indexes, std::move(indexes),
                                                 loads, std::move(nobody), kTimestampSlack_ns);
   if (!derived.ok()) co_return derived.status();
+  derived_ = *derived;
+  derived_ids_ = std::move(ids);
+  co_return Status();
+}
+
+reactor::Task<Status> DatabaseOpening::derive_ahead() {
+  if (parts_.options.opens_together()) co_return Status();
+  unhurried_ = false;
+  replay_.end_log();
+  Status status = finish_redo();
+  if (!status.ok()) co_return status;
+  // As open_control() will make it of this state.
+  Catalog catalog = parts_.catalog->draft();
+  catalog.import_state(state_);
+  catalog.disconnected(0);
+  if (catalog.has_replaced(catalog.version())) catalog.acknowledged(catalog.version());
+  std::vector<control::IndexDescriptor> indexes;
+  CatalogIds ids = ids_in(catalog, &indexes);
+  co_return co_await derive_from(std::move(ids), std::move(indexes));
+}
+
+DatabaseOpening::CatalogIds DatabaseOpening::ids_in(const Catalog& catalog,
+                                                    std::vector<control::IndexDescriptor>* indexes) {
+  CatalogIds ids;
+  for (const auto& [name, table] : catalog.tables()) ids.tables.insert(table.id());
+  for (const auto& [name, index] : catalog.indexes()) {
+    ids.indexes.insert(index.id());
+    indexes->push_back(index);
+  }
+  return ids;
+}
+
+reactor::Task<Status> DatabaseOpening::derive_alone() {
+  std::vector<control::IndexDescriptor> indexes;
+  CatalogIds ids = ids_in(*parts_.catalog, &indexes);
+  Status status;
+  if (!derived_) {
+    status = finish_redo();
+    if (status.ok()) status = co_await derive_from(std::move(ids), std::move(indexes));
+  } else if (ids != derived_ids_) {
+    status = Status(ErrorCode::corrupt_data, "the catalog has other tables or indexes than were made ahead");
+  }
+  if (!status.ok()) co_return status;
   count_rows();
-  parts_.follow_timestamp(derived->largest_timestamp + kTimestampSlack_ns);
+  parts_.follow_timestamp(derived_->largest_timestamp + kTimestampSlack_ns);
   const ControlChanges::Change reopen = [this](Catalog& catalog) {
     for (const auto& [id, table] : parts_.tables.all()) {
-      Status status =
+      Status reopened =
           catalog.reopen(parts_.options.server_id, id, table->main.array.base_offset, table->doublings());
-      if (!status.ok()) return status;
+      if (!reopened.ok()) return reopened;
     }
     return Status();
   };
@@ -265,7 +304,8 @@ reactor::Task<Status> DatabaseOpening::derive(const control::DeriveRequest* requ
   for (const std::uint32_t server : request->opening()) opening.insert(static_cast<layout::ServerId>(server));
   std::vector<control::IndexDescriptor> indexes(request->indexes().begin(), request->indexes().end());
   opened().indexes = indexes.size();
-  const Recovery parts = recovery();
+  Recovery parts = recovery();
+  parts.certified = true;  // with the tables
   status = co_await rebuild_indexes(parts, parts_.tables, parts_.indexes, std::move(indexes), *loads,
                                     send_by_links(parts_.links), std::move(opening));
   if (status.ok() && !granting_) status = co_await start_grants();
@@ -319,6 +359,10 @@ Status PreparedDatabase::forget_settled() {
 
 void PreparedDatabase::end_log(LogEnd end) {
   opening_->end_log(std::move(end));
+}
+
+reactor::Task<Status> PreparedDatabase::derive() {
+  return opening_->derive_ahead();
 }
 
 LogPosition PreparedDatabase::applied() const {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "memory/checkpoint/restorer.h"
 #include "memory/log/log_reader.h"
@@ -44,6 +45,8 @@ class DatabaseOpening final : public UnopenedDatabase {
   Status forget_settled() { return replay_.forget_settled(); }
   LogPosition applied() const { return redo_from_; }
   void end_log(LogEnd end) { log_end_ = std::move(end); }
+  // Of the only memory server, behind end_log().
+  reactor::Task<Status> derive_ahead();
   reactor::Task<Status> open_loaded(DurableOptions options);
 
   // Gives up all that was done so far.
@@ -69,9 +72,17 @@ class DatabaseOpening final : public UnopenedDatabase {
   std::uint64_t largest_timestamp() const override { return largest_timestamp_; }
 
  private:
+  // Of tables, and of indexes.
+  struct CatalogIds {
+    std::set<std::uint32_t> tables;
+    std::set<std::uint32_t> indexes;
+    friend bool operator==(const CatalogIds&, const CatalogIds&) = default;
+  };
   // For memory/recovery.
   Recovery recovery() {
-    return {executor_, *parts_.region, parts_.options, progress_.recovery(), options_.stopping};
+    Recovery recovery{executor_, *parts_.region, parts_.options, progress_.recovery(), options_.stopping};
+    recovery.certified = prepared_;
+    return recovery;
   }
   LogOwner owner() const { return {options_.database_id, parts_.options.server_id}; }
   Opened& opened() { return database_->opened_; }
@@ -98,6 +109,8 @@ class DatabaseOpening final : public UnopenedDatabase {
   Status finish_redo();
   // On the only memory server.
   reactor::Task<Status> derive_alone();
+  static CatalogIds ids_in(const Catalog& catalog, std::vector<control::IndexDescriptor>* indexes);
+  reactor::Task<Status> derive_from(CatalogIds ids, std::vector<control::IndexDescriptor> indexes);
   // On one of several.
   reactor::Task<Status> open_together();
   reactor::Task<Status> derive_tables(const control::DeriveRequest* request);
@@ -119,8 +132,11 @@ class DatabaseOpening final : public UnopenedDatabase {
 
   LogPosition redo_from_ = 0;
   std::optional<LogEnd> log_end_;  // where the log goes on, if that is known
+  std::optional<DerivedState> derived_;
+  CatalogIds derived_ids_;
   std::size_t next_chunk_ = 0;
   Status chunk_failure_;
+  bool prepared_ = false;   // by load() and apply()
   bool unhurried_ = false;  // this process has something else to do meanwhile
   bool tables_derived_ = false;
   bool granting_ = false;

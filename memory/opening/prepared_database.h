@@ -43,6 +43,9 @@ class PreparedDatabase {
   Status forget_settled();
   // All of the log has been applied, which nobody writes any more: open() does not read it again.
   void end_log(LogEnd end);
+  // Behind that, on the only memory server: makes what is derived, before the region may be opened. On one of
+  // several it comes later. After an error the object has no use any more.
+  reactor::Task<Status> derive();
   // Nobody writes to the folder any more. Once.
   DurableDatabase::Opening open(DurableOptions options);
 

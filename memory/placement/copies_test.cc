@@ -79,6 +79,7 @@ class CopyProcess {
     following.options.piece_bytes = 16U << 10;
     following.options.first_silence_ns = 3 * kSecond_ns;
     following.options.notice = [this](const std::string& line) { lines_.push_back(line); };
+    following.options.settle_bytes = 2U << 10;
     following.options.make_image = [this, &disk] {
       return Result<std::unique_ptr<CopyImage>>(
           std::make_unique<TestImage>(node_, disk, testing::durable_server_options()));
@@ -96,8 +97,8 @@ class CopyProcess {
     world_.run(node_, close());
     world_.run(node_, store_.close());
     // Its region in memory is the same that a restart makes of its folder.
-    const std::unique_ptr<CopyImage> image = vacancy_->take_image();
-    if (here() && image != nullptr) static_cast<TestImage&>(*image).check(world_, node_, disk_);
+    has_image();
+    if (image_ != nullptr) static_cast<TestImage&>(*image_).check(world_, node_, disk_);
   }
   CopyProcess(const CopyProcess&) = delete;
   CopyProcess& operator=(const CopyProcess&) = delete;
@@ -116,6 +117,11 @@ class CopyProcess {
   bool has_applied() const {
     return !ended_ && vacancy_->follower() != nullptr && vacancy_->follower()->unapplied_bytes() == 0;
   }
+  // Once it has taken over: it has the region in memory.
+  bool has_image() {
+    if (here() && image_ == nullptr) image_ = vacancy_->take_image();
+    return image_ != nullptr;
+  }
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
@@ -133,6 +139,7 @@ class CopyProcess {
   std::vector<std::string> lines_;
   std::unique_ptr<PlaceKeeper> keeper_;
   std::unique_ptr<Vacancy> vacancy_;
+  std::unique_ptr<CopyImage> image_;
   Status status_;
   bool listens_ = false;
   bool ended_ = false;
@@ -301,6 +308,7 @@ TEST_CASE("a copy joins while a client commits, takes over, and the old primary 
                        [&] { primary.store().set_reachable(true); });
     CHECK_FALSE(writer.insert());
     CHECK(copy.here());
+    CHECK(copy.has_image());
     CHECK(place_in(shared) == Place{3, kSecond, {}});
     CHECK(primary.over());
     CHECK_FALSE(primary.failed());

@@ -9,18 +9,17 @@ namespace {
 
 // Of records, without letting others run.
 constexpr std::uint64_t kSlice_bytes = 32U << 10;
-// Of the log.
-constexpr std::uint64_t kSettle_bytes = 16U << 20;
 
 }  // namespace
 
 CopyApplier::CopyApplier(reactor::Executor& executor, Disk& disk, std::string folder, MakeImage make,
-                         std::function<void(const std::string&)> notice)
+                         std::function<void(const std::string&)> notice, std::uint64_t settle_bytes)
     : executor_(executor),
       disk_(disk),
       folder_(std::move(folder)),
       make_(std::move(make)),
       notice_(std::move(notice)),
+      settle_bytes_(settle_bytes),
       changed_(executor) {}
 
 void CopyApplier::start(Log& log) {
@@ -28,7 +27,10 @@ void CopyApplier::start(Log& log) {
   running_ = true;
   log_ = &log;
   feed_ = std::make_unique<LogFeed>(disk_, log, folder_ + "/log");
-  feed_->on_block([this] { changed_.notify_all(); });
+  feed_->on_block([this] {
+    at_end_ = false;
+    changed_.notify_all();
+  });
   executor_.spawn(gate_, run());
 }
 
@@ -91,7 +93,9 @@ reactor::Task<Status> CopyApplier::load() {
   image_ = std::move(*made);
   known_ = log_->durable();
   next_settled_ = known_;
-  const Status status = co_await image_->load();
+  Status status = co_await image_->load();
+  // An image that was told to stop ends its work wherever that comes.
+  if (status.ok() && stopping_) status = Status(ErrorCode::admin_shutdown, "the copy was stopped");
   loaded_ = status.ok();
   if (loaded_ && notice_) notice_("has the newest checkpoint in memory, and applies the log to it");
   co_return status;
@@ -137,6 +141,8 @@ reactor::Task<Status> CopyApplier::apply(LogFeed::Blocks blocks) {
   const std::uint64_t segment_bytes = log_->segment_bytes();
   const std::uint64_t log_id = log_->identity().log_id;
   LogTail tail = blocks.begin;
+  // The answer that a commit waits for goes first.
+  co_await executor_.yield();
   std::uint64_t until_yield = kSlice_bytes;
   while (!rest.empty()) {
     tail = tail.next_block(segment_bytes);
@@ -171,7 +177,7 @@ reactor::Task<Status> CopyApplier::apply(LogFeed::Blocks blocks) {
 Status CopyApplier::forget_settled() {
   const LogPosition applied = image_->applied();
   if (applied < known_ || applied < next_settled_) return Status();
-  next_settled_ = applied + kSettle_bytes;
+  next_settled_ = applied + settle_bytes_;
   return image_->forget_settled();
 }
 

@@ -37,10 +37,13 @@ class CopyApplier {
   // Between two attempts.
   static constexpr std::uint64_t kRetry_ns = 2 * kSecond_ns;
 
+  // Of the log, between two calls of forget_settled().
+  static constexpr std::uint64_t kSettle_bytes = 16U << 20;
+
   // `folder`: the copy's. The disk outlives this. `make` may be empty: nothing is applied then. `notice` gets
   // lines for people.
   CopyApplier(reactor::Executor& executor, Disk& disk, std::string folder, MakeImage make,
-              std::function<void(const std::string&)> notice);
+              std::function<void(const std::string&)> notice, std::uint64_t settle_bytes = kSettle_bytes);
   CopyApplier(const CopyApplier&) = delete;
   CopyApplier& operator=(const CopyApplier&) = delete;
 
@@ -49,8 +52,8 @@ class CopyApplier {
   bool running() const { return running_; }
   // Resumes when nothing refers to the log any more. The image stays, if it is loaded. start() goes on.
   reactor::Task<void> stop();
-  // Resumes when all of the log has been applied, which nobody writes any more: true. False: there is no image,
-  // or it is not loaded.
+  // Resumes when all of the log has been applied, which nobody writes any more: true. False: there is no
+  // image, or it is not loaded.
   reactor::Task<bool> finish();
   // Behind stop(): the log was cut off there, or there is none any more (0).
   void cut(LogPosition position);
@@ -76,6 +79,7 @@ class CopyApplier {
   std::string folder_;
   MakeImage make_;
   std::function<void(const std::string&)> notice_;
+  std::uint64_t settle_bytes_;
 
   std::unique_ptr<CopyImage> image_;
   bool loaded_ = false;

@@ -1,5 +1,6 @@
-// The region of a copy in this process' memory, while the primary has it: checkpoint and log of the copy's
-// folder, as far as they have been applied (copy_applier.h). A daemon makes it, and opens it when the copy takes over.
+// The region of a copy in this process' memory, while the primary has it: checkpoint and log of the folder,
+// as far as they have been applied (copy_applier.h). A daemon makes it, and opens it when the copy takes
+// over.
 //
 // One executor's thread; one call at a time.
 #pragma once
@@ -23,6 +24,8 @@ class CopyImage {
   virtual Status forget_settled() = 0;
   // All of the log has been applied, which goes on there when the region opens.
   virtual void end_log(LogEnd end) = 0;
+  // Behind that: makes as much from the records as it can while the region may not be opened yet.
+  virtual reactor::Task<Status> derive() = 0;
 };
 
 }  // namespace namdb::memory

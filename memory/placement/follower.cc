@@ -46,7 +46,7 @@ Follower::Follower(reactor::Executor& executor, Disk& disk, fabric::ClientFabric
       generations_(
           executor, folder_, options_.piece_bytes,
           [this](std::uint16_t method, std::string request) { return call(method, std::move(request)); }),
-      applier_(executor, disk, keeper.folder(), options_.make_image, options_.notice),
+      applier_(executor, disk, keeper.folder(), options_.make_image, options_.notice, options_.settle_bytes),
       changed_(executor) {}
 
 void Follower::start() {
@@ -494,23 +494,32 @@ reactor::Task<Status> Follower::come_here(Configuration configuration) {
                      "start this host with the folder that has it");
   }
   co_await leave_primary();
+  co_await finish_image();
   const std::uint64_t opens_ns =
       posted_ns_ + placement::kLease_ns + calls::kWorkerLease_ns + placement::kLeaseSlack_ns;
   while (executor_.fresh_now_ns() < opens_ns && !gate_.closing()) co_await changed_.wait_until(opens_ns);
-  const bool applied = co_await applier_.finish();
-  co_await applier_.stop();
   if (gate_.closing()) co_return Status();
-  image_ = applier_.take();
-  if (image_ != nullptr && applied && folder_.log()->failure().ok()) {
-    LogEnd end = co_await folder_.end_log();
-    image_->end_log(std::move(end));
-  } else {
-    co_await folder_.close();
-  }
   PlaceRecord record = keeper_.record();
   record.state = PlaceState::here;
   record.configuration.learn(configuration);
   co_return co_await keeper_.store(std::move(record));
+}
+
+// While the leases of others run out. Without the image the folder opens as after a restart.
+reactor::Task<void> Follower::finish_image() {
+  const bool applied = co_await applier_.finish();
+  co_await applier_.stop();
+  image_ = applier_.take();
+  if (image_ == nullptr || !applied || !folder_.log()->failure().ok()) {
+    co_await folder_.close();
+    co_return;
+  }
+  LogEnd end = co_await folder_.end_log();
+  image_->end_log(std::move(end));
+  const Status status = co_await image_->derive();
+  if (status.ok()) co_return;
+  notice("what was kept of the region in memory is of no use: " + status.message());
+  image_.reset();
 }
 
 }  // namespace namdb::memory

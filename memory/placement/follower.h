@@ -56,6 +56,7 @@ struct FollowerOptions {
   std::uint32_t piece_bytes = 256U << 10;  // of a file, in one call
   // Of the region in memory. May be empty: it is not kept there.
   CopyApplier::MakeImage make_image;
+  std::uint64_t settle_bytes = CopyApplier::kSettle_bytes;
   // Lines for people. May be empty.
   std::function<void(const std::string&)> notice;
 };
@@ -118,6 +119,7 @@ class Follower {
   reactor::Task<Status> take_over();
   // The store says that this host is the primary.
   reactor::Task<Status> come_here(placement::Configuration configuration);
+  reactor::Task<void> finish_image();
   reactor::Task<Status> store(PlaceState state);
   reactor::Task<void> leave_primary();
   void told(const std::string& line);

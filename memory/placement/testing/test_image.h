@@ -33,6 +33,7 @@ class TestImage final : public CopyImage {
   LogPosition applied() const override { return database_->applied(); }
   Status forget_settled() override { return database_->forget_settled(); }
   void end_log(LogEnd end) override { database_->end_log(std::move(end)); }
+  reactor::Task<Status> derive() override { return database_->derive(); }
 
   // Opens it, behind the end of the process that followed.
   void check(fabric::sim::SimWorld& world, fabric::sim::SimNode& node, const FaultDisk& disk) {
