@@ -1,5 +1,5 @@
-// Two-sided stages: a part of a commit is installed once all parts are there, and what was read is checked
-// behind the locks.
+// Two-sided stages: what was read is checked behind the locks, and a record that is locked by its name is
+// read behind its lock.
 #include <algorithm>
 
 #include "common/calls/batch_calls.h"
@@ -20,30 +20,6 @@ class StageMutant : public Mutant {
     auto operations =
         calls::decode_batch(request, {region.bytes(), region.limit_bytes()}, fabric::kMaxCall_bytes);
     return operations ? std::move(*operations) : std::vector<BatchOperation>();
-  }
-};
-
-// A memory server installs its part of a commit as soon as that is logged there.
-class PartInstalledAlone final : public StageMutant {
- public:
-  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
-                                std::uint16_t method, std::string_view request, std::string* reply) override {
-    std::string altered;
-    for (const BatchOperation& operation : stage(server, method, request)) {
-      calls::append(altered, operation);
-      if (operation.kind != BatchOperation::Kind::write || !is_entry(operation.bytes)) continue;
-      calls::append(altered, {.kind = BatchOperation::Kind::install,
-                              .length_bytes = operation.length_bytes,
-                              .offset = operation.offset,
-                              .bytes = {}});
-    }
-    if (altered.empty()) altered = request;
-    co_return co_await inner->on_call(peer, method, altered, *reply);
-  }
-
- private:
-  static bool is_entry(std::string_view bytes) {
-    return layout::journal_entry_bytes(std::as_bytes(std::span(bytes))) == bytes.size();
   }
 };
 
@@ -80,6 +56,41 @@ class CheckedBeforeLocks final : public StageMutant {
   }
 };
 
+// A record that is locked by its name is answered with what stood there before.
+class ReadBeforeNamedLock final : public StageMutant {
+ public:
+  reactor::Task<Status> on_call(fabric::Service* inner, std::size_t server, fabric::PeerId peer,
+                                std::uint16_t method, std::string_view request, std::string* reply) override {
+    const std::vector<BatchOperation> operations = stage(server, method, request);
+    std::string reads;
+    for (BatchOperation operation : operations) {
+      if (operation.kind != BatchOperation::Kind::lock) continue;
+      operation.kind = BatchOperation::Kind::read;
+      calls::append(reads, operation);
+    }
+    if (reads.empty()) co_return co_await inner->on_call(peer, method, request, *reply);
+    std::string before;
+    Status status = co_await inner->on_call(peer, method, reads, before);
+    co_await cluster().memory(server).node->sleep_for(kBetween_ns);
+    if (status.ok()) status = co_await inner->on_call(peer, method, request, *reply);
+    if (!status.ok()) co_return status;
+    std::size_t at = 0;
+    std::size_t read_at = 0;
+    for (const BatchOperation& operation : operations) {
+      if (operation.kind == BatchOperation::Kind::lock) {
+        // All but the header word.
+        reply->replace(at + 8, operation.length_bytes - 8, before, read_at + 8, operation.length_bytes - 8);
+        read_at += operation.length_bytes;
+      }
+      at += operation.reply_bytes();
+    }
+    co_return status;
+  }
+
+ private:
+  static constexpr std::uint64_t kBetween_ns = 2 * kMicrosecond_ns;
+};
+
 std::function<void(Scenario&)> two_sided_under(const char* protocol, std::uint64_t memory_servers) {
   return [protocol, memory_servers](Scenario& scenario) {
     scenario.cluster.memory.protocol = protocol;
@@ -92,12 +103,12 @@ std::function<void(Scenario&)> two_sided_under(const char* protocol, std::uint64
 
 std::vector<MutantCase> stage_mutants() {
   return {
-      {"a part of a commit is installed by call before the other parts are logged",
-       "compute/commit/commit.cc", Emphasis::kills, 1, "aborted", make_mutant<PartInstalledAlone>, nullptr,
-       two_sided_under("occ", 3)},
       {"what was read is checked before the locks of the same call", "memory/calls/batch_call.cc",
        Emphasis::snapshots, 1, "write skew", make_mutant<CheckedBeforeLocks>, nullptr,
        two_sided_under("occ", 1)},
+      {"a record that is locked by its name is read before the lock", "memory/calls/batch_call.cc",
+       Emphasis::snapshots, 9, "lost update", make_mutant<ReadBeforeNamedLock>, nullptr,
+       two_sided_under("nowait", 1)},
   };
 }
 
