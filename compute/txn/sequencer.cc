@@ -18,8 +18,7 @@ using layout::OrderWord;
 
 namespace {
 
-// Between two looks at the words of others, while a transaction waits for one of them: as long as a look
-// takes, and longer where nothing changes.
+// Between two looks at the words of others, while a transaction waits for one of them.
 constexpr std::uint64_t kPause_ns = 5'000;
 constexpr std::uint64_t kLongestPause_ns = 200'000;
 // A transaction of another worker is waited for so long before its slot is looked up, and again.
@@ -79,38 +78,17 @@ void Sequencer::leave(Turn& turn) {
   if (closed_ || !failure_.ok()) return;
   if (running_) {
     changed_.notify_all();
-  } else if (words_changed_ || slot_->exhausted() || waits_for_remote()) {
+  } else {
     running_ = true;
     cluster_.executor().spawn(gate_, run());
   }
 }
 
-void Sequencer::leave_with(Turn& turn, BatchSet& batches) {
-  const layout::StageCode stages = cluster_.stages();
-  const bool by_calls = stages.two_sided(layout::Stage::log) || stages.two_sided(layout::Stage::install) ||
-                        stages.two_sided(layout::Stage::release);
-  // A flushed commit may be installed much later, when the place is another transaction's.
-  if (turn.state != Turn::State::ordered || turn.over || closed_ || !failure_.ok() || by_calls ||
-      cluster_.flushed() || batches.at(lanes_.server()).operations().empty())
-    return;
-  turn.over = fabric::LocalBuffer(cluster_.pool(), 8);
-  mark_over(turn);
-  layout::store_word(turn.over.data(), words_[turn.places.front()]);
-  for (const std::uint32_t place : turn.places)
-    batches.write(lanes_ + layout::order_words_offset(lane_) + 8 * place, turn.over.data(), 8);
-}
-
-void Sequencer::mark_over(const Turn& turn) {
+void Sequencer::free_places_of(const Turn& turn) {
   for (const std::uint32_t place : turn.places)
     words_[place] = OrderWord{OrderWord::of(words_[place]).epoch, layout::kOrderOver}.value();
-}
-
-void Sequencer::free_places_of(const Turn& turn) {
-  if (!turn.over) {
-    mark_over(turn);
-    words_changed_ = true;
-  }
   free_places_.insert(free_places_.end(), turn.places.begin(), turn.places.end());
+  words_changed_ = true;
 }
 
 reactor::Task<void> Sequencer::close() {
@@ -142,15 +120,12 @@ void Sequencer::wake(const std::vector<OrderQueue::Ref>& free) {
 }
 
 bool Sequencer::waits_for_remote() const {
-  return std::ranges::any_of(ordered_, [](const auto& turn) {
-    return turn->waits_for_remote != 0 && turn->waits_for_remote == turn->waits_for;
-  });
+  return std::ranges::any_of(ordered_, [](const auto& turn) { return turn->waits_for_remote != 0; });
 }
 
 reactor::Task<void> Sequencer::run() {
   reactor::Executor& executor = cluster_.executor();
   std::uint64_t pause_ns = 0;
-  std::uint64_t next_look_ns = 0;
   while (failure_.ok()) {
     Status status;
     const bool waits = !waiting_.empty() && !closed_;
@@ -177,26 +152,25 @@ reactor::Task<void> Sequencer::run() {
     }
     const std::uint64_t now_ns = executor.now_ns();
     const bool has_room = waits && places_for(waiting_.front()->rows.size()) <= free_places_.size();
-    const bool looks = waits_for_remote() && !closed_;
     if (has_room && (now_ns >= epoch_ends_ns() || waiting_.size() >= free_places_.size())) {
       status = co_await run_epoch();
       pause_ns = 0;
-      next_look_ns = executor.now_ns() + (executor.now_ns() - now_ns) / 2;  // it has taken two looks
-    } else if (looks && now_ns >= next_look_ns) {
+    } else if (waits_for_remote() && !closed_) {
       const std::uint64_t before = changes_;
       status = co_await poll();
-      // Looks in quick succession would take the time of those that are waited for.
-      const std::uint64_t least_ns = std::max(kPause_ns, executor.now_ns() - now_ns);
-      pause_ns = changes_ != before ? least_ns : std::max(least_ns, 2 * pause_ns);
-      pause_ns = std::min(pause_ns, kLongestPause_ns);
-      next_look_ns = executor.now_ns() + pause_ns;
+      if (changes_ != before) pause_ns = 0;
+      if (status.ok() && waits_for_remote()) {
+        pause_ns = std::min(pause_ns + kPause_ns, kLongestPause_ns);
+        std::uint64_t until_ns = executor.now_ns() + pause_ns;
+        if (has_room) until_ns = std::min(until_ns, epoch_ends_ns());
+        co_await changed_.wait_until(until_ns);
+      }
     } else if (words_changed_) {
       add_words();
       status = co_await batches_.run_in_background(counters_, layout::Stage::lock);
-    } else if (waits || looks) {
-      std::uint64_t until_ns = has_room ? epoch_ends_ns() : ~std::uint64_t{0};
-      if (looks) until_ns = std::min(until_ns, next_look_ns);
-      co_await changed_.wait_until(until_ns);
+      pause_ns = 0;
+    } else if (waits) {
+      co_await changed_.wait_until(has_room ? epoch_ends_ns() : ~std::uint64_t{0});
     } else {
       break;
     }

@@ -53,7 +53,6 @@ struct Turn : OrderedTransaction {
   Status failure;                     // the connection is over, or there is no slot for a lane
   fabric::OperationCounters spent;    // on its place in the order
   std::vector<std::uint32_t> places;  // in the lane
-  fabric::LocalBuffer over;           // leave_with() has added this word for each of them
   reactor::Event changed;             // when it may go, at the latest
 };
 
@@ -76,10 +75,6 @@ class Sequencer {
   std::shared_ptr<Turn> enter(std::vector<OrderRow> rows);
   // It is over, or does not wait any longer.
   void leave(Turn& turn);
-  // It is over with these operations, which are posted before this worker runs anything else, but for calls
-  // not as one: may add the WRITEs that take it out, so that they need no message of their own. leave()
-  // follows.
-  void leave_with(Turn& turn, BatchSet& batches);
   // A number for a transaction that is in no order: odd, while those of the order are even.
   std::uint32_t unordered_number() { return last_unordered_ += 2; }
   // Ends what is under way; before the slots are given back, and before destruction.
@@ -121,13 +116,11 @@ class Sequencer {
   std::vector<std::shared_ptr<Turn>> take_epoch();
   // The transaction is over: others find that out.
   void free_places_of(const Turn& turn);
-  void mark_over(const Turn& turn);
-  // One waits for other workers' transactions, and for none of this worker's any more.
   bool waits_for_remote() const;
-  // Once as many wait as are under way, few more come soon: both halves take turns. An epoch takes a small
-  // part of the time that a transaction has, at most.
+  // While none of this worker's transactions is under way, nobody comes soon. An epoch takes a small part of
+  // the time that a transaction has, at most.
   std::uint64_t epoch_ends_ns() const {
-    if (waiting_.size() >= ordered_.size()) return 0;
+    if (ordered_.empty()) return 0;
     return first_entered_ns_ + std::min(epoch_ns_, cluster_.max_transaction_ns() / 16);
   }
 

@@ -19,8 +19,7 @@ constexpr std::uint32_t kOtherLane = 0;
 constexpr OrderRow kRow = 3;
 
 struct Lanes {
-  explicit Lanes(const char* stages = "one-sided") : worker({.protocol = "calvin", .stages = stages}) {}
-  TestWorker worker;
+  TestWorker worker{{.protocol = "calvin"}};
 
   static GlobalAddress at(std::uint64_t offset) {
     return {0,
@@ -81,53 +80,6 @@ TEST_CASE("transactions of an epoch get their numbers together, and leave the la
   lanes.worker.sequencer.leave(*other);
   lanes.run_for(kLong_ns);
   for (std::uint32_t place = 0; place < layout::kOrderPlaces; ++place) CHECK(lanes.word(0, place).free());
-}
-
-TEST_CASE("a transaction that is over leaves the lane with the operations of its install", "[order]") {
-  Lanes lanes;
-  const auto turn = lanes.enter();
-  const auto next = lanes.enter();
-  lanes.run_for(kLong_ns);
-  REQUIRE(turn->may_go());
-  const OrderWord before = lanes.word(0, turn->places.front());
-  const std::size_t batches = lanes.worker.fabric.batches();
-  BatchSet installs(lanes.worker.cluster);
-  lanes.worker.sequencer.leave_with(*turn, installs);
-  CHECK(installs.empty());  // they would be a message of their own
-  const fabric::LocalBuffer row(lanes.worker.cluster.pool(), 8);
-  installs.write({0, protocol::testing::kFree_offset}, row.data(), 8);
-  lanes.worker.sequencer.leave_with(*turn, installs);
-  lanes.worker.sequencer.leave(*turn);
-  CHECK(next->may_go());
-  CHECK(lanes.word(0, turn->places.front()).number == before.number);
-  CHECK(lanes.worker.run(installs.run(lanes.worker.counters)).ok());
-  lanes.run_for(kLong_ns);
-  CHECK(lanes.word(0, turn->places.front()).free());
-  CHECK(lanes.word(0, turn->places.front()).epoch == before.epoch);
-  CHECK(lanes.worker.fabric.batches() == batches + 1);
-  CHECK(lanes.worker.counters.writes == 2);
-  // Its place is used again.
-  const auto last = lanes.enter({kRow + 2});
-  lanes.worker.sequencer.leave(*next);
-  lanes.run_for(kLong_ns);
-  CHECK(last->may_go());
-  CHECK(!lanes.word(0, last->places.front()).free());
-  lanes.worker.sequencer.leave(*last);
-}
-
-TEST_CASE("calls do not take a transaction out of the lane, which come in any order", "[order]") {
-  Lanes lanes("install");
-  const auto turn = lanes.enter();
-  lanes.run_for(kLong_ns);
-  BatchSet installs(lanes.worker.cluster);
-  const fabric::LocalBuffer row(lanes.worker.cluster.pool(), 8);
-  installs.write({0, protocol::testing::kFree_offset}, row.data(), 8);
-  lanes.worker.sequencer.leave_with(*turn, installs);
-  CHECK(installs.at(0).operations().size() == 1);
-  lanes.worker.sequencer.leave(*turn);
-  lanes.run_for(kLong_ns);
-  CHECK(lanes.word(0, turn->places.front()).free());
-  installs.clear();
 }
 
 TEST_CASE("a transaction waits for one of another worker with a smaller number", "[order]") {

@@ -130,11 +130,6 @@ reactor::Task<Status> Calvin::after_fetch(std::span<const RowId> rows) {
   co_return status;
 }
 
-void Calvin::add_unlocks(txn::BatchSet& batches) {
-  TwoPhaseLocking::add_unlocks(batches);
-  if (turn_ != nullptr) transaction().worker().sequencer.leave_with(*turn_, batches);
-}
-
 void Calvin::after_install() {
   TwoPhaseLocking::after_install();
   if (turn_ != nullptr) transaction().worker().sequencer.leave(*turn_);

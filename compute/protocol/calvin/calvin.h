@@ -39,8 +39,6 @@ class Calvin final : public TwoPhaseLocking {
 
   reactor::Task<Status> before_fetch() override;
   reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) override;
-  // Others find out with the install that it is over.
-  void add_unlocks(txn::BatchSet& batches) override;
   // Operations of this worker that are posted from now on find the rows installed and not locked.
   void after_install() override;
   ReadDecision meet_lock(layout::HeaderWord lock) override;
