@@ -27,7 +27,8 @@ constexpr std::uint64_t kValue_offset = layout::kBodyPrefix_bytes + 16;
 
 // An owner that has locked some rows of a table for one commit.
 struct Owner {
-  explicit Owner(std::uint32_t rows) : client(cluster.client("c")) {
+  explicit Owner(std::uint32_t rows, std::string_view protocol = layout::kDefaultProtocol)
+      : cluster(options_of(protocol)), client(cluster.client("c")) {
     REQUIRE(client->connect(testing::hello('a')).ok());
     const auto leased = client->lease();
     REQUIRE(leased.ok());
@@ -39,7 +40,7 @@ struct Owner {
     REQUIRE(created.ok());
     table = *created;
     shape = testing::TestCluster::layout_of(table);
-    const auto places = client->allocate(table.id(), rows, false, 4);
+    const auto places = client->allocate(table.id(), rows, false, shape.ring_slots);
     REQUIRE(places.ok());
     records = *places;
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -53,6 +54,11 @@ struct Owner {
     }
   }
 
+  static Options options_of(std::string_view protocol) {
+    Options options = testing::small_options();
+    options.protocol = protocol;
+    return options;
+  }
   void lock(std::size_t row) {
     cluster.store(records[row], HeaderWord(Stamp{slot, kLockCounter}, false, true).value());
   }
@@ -273,6 +279,24 @@ TEST_CASE("a record that is named is locked from the version that is there, and 
   owner.cluster.bytes(owner.records[0] + 8 + kValue_offset, 1)[0] ^= std::byte{1};
   CHECK(lock_by_name(owner, name(1, 0xffff), counter, length_bytes).from.value() == 0);
   CHECK(owner.cluster.load(owner.records[0]) == old.value());
+}
+
+TEST_CASE("a record that is named is left to an older transaction that waits for it, where any wait",
+          "[batch_call]") {
+  const std::string_view protocol = GENERATE("waitdie", "drtm");
+  CAPTURE(protocol);
+  Owner owner(1, protocol);
+  const std::uint32_t counter = 77;
+  const auto locks = [&owner](Stamp waiter) {
+    owner.cluster.store(owner.records[0], HeaderWord(kOld).value());
+    owner.cluster.store(owner.records[0] + owner.shape.trailer_offset(),
+                        HeaderWord(waiter, false, true).value());
+    const std::uint64_t name = BatchOperation::record_of(owner.table.id(), 1, 0xffff);
+    return lock_by_name(owner, name, counter, owner.shape.current_bytes() + 8).from == HeaderWord(kOld);
+  };
+  CHECK(locks({30, counter - 1}) == (protocol == "drtm"));  // the word is a lease
+  CHECK(locks({30, counter + 1}));
+  CHECK(locks({owner.slot, counter}));
 }
 
 }  // namespace namdb::memory

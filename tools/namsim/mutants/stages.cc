@@ -1,5 +1,5 @@
-// Two-sided stages: what was read is checked behind the locks, and a record that is locked by its name is
-// read behind its lock.
+// Two-sided stages: reads are checked behind the locks, and a record that is locked by its name is read
+// behind its lock.
 #include <algorithm>
 
 #include "common/calls/batch_calls.h"
