@@ -28,7 +28,7 @@ reactor::Task<Status> await_predecessors(Caller caller) {
   const std::string compute_id = caller.peer().compute_id;
   const auto earlier = [&server, &name, caller] {
     return std::ranges::find_if(server.peers.all(), [&](const auto& entry) {
-      return entry.second.memory_server && entry.second.name == name && entry.first != caller.id;
+      return entry.second.memory_server && entry.second.name == name && entry.first < caller.id;
     });
   };
   const std::uint64_t deadline_ns = server.executor.now_ns() + kPatience_ns;
