@@ -349,6 +349,30 @@ bool CopyHosts::all_in_sync() {
   });
 }
 
+std::string CopyHosts::describe() {
+  std::string lines;
+  for (const HostMachine& machine : machines_) {
+    const Place& place = stored().place(machine.server);
+    lines += "\n" + machine.address +
+             (place.address == machine.address  ? ", the primary"
+              : place.has_copy(machine.address) ? ", in sync"
+                                                : "") +
+             ": ";
+    const HostProcess* const process = machine.process.get();
+    if (process == nullptr) {
+      lines += "there is no process";
+    } else if (process->ended) {
+      lines += process->status.to_string();
+    } else if (process->vacancy != nullptr && process->vacancy->follower() != nullptr) {
+      const auto progress = process->vacancy->follower()->progress();
+      lines += "follows " + progress.from + ", " + progress.error;
+    } else if (process->region != nullptr) {
+      lines += process->region->opened ? process->region->opened->to_string() : "opens";
+    }
+  }
+  return lines;
+}
+
 bool CopyHosts::at_rest() {
   if (!all_in_sync()) return false;
   return std::ranges::all_of(machines_, [this](const HostMachine& machine) {

@@ -80,6 +80,8 @@ class CopyHosts {
   // All processes end, as they do when they are told to. Regions may be checked behind it.
   void stop();
 
+  // A line for each host, for people.
+  std::string describe();
   // All in sync, and nothing is under way any more between primaries and copies.
   bool at_rest();
   // Then: the lines that say what is wrong with a host's files, or how a copy's differ from its primary's.

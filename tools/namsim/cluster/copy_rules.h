@@ -13,7 +13,7 @@ namespace namdb::sim {
 struct CopyRules {
   // The log of a primary waits for copies in sync.
   bool waits_for_copies = true;
-  // Workers have leases from primaries.
+  // Workers have leases from primaries, and rounds of an opening begin with one.
   bool leases = true;
   // The store as a host sees it, which may be wrong. Empty: it is not.
   std::function<std::unique_ptr<placement::ConfigurationStore>(

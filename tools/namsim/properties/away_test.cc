@@ -305,10 +305,9 @@ TEST_CASE("a commit that shares a slot with one in doubt ends in time, with its 
     on_both.reset();
     elsewhere.reset();
     test.start();
-    test.open();
+    REQUIRE(rows.cluster().await_opened(1, kOpening_ns));
     rows.run_for(kReturn_ns);
     CHECK(test.write(test.near[1], 2).ok());
-    CHECK(test.at_rest() == "");
   }
   CHECK(waited);
   CHECK(waited_less);

@@ -349,12 +349,7 @@ class CopiesRun final : SeededRun {
     }
     count_takeovers();
     if (hosts_.all_in_sync()) return;
-    std::string state;
-    for (std::size_t host = 0; host < hosts_.count(); ++host) {
-      const HostMachine& machine = hosts_.machine(host);
-      state += "\n" + machine.address + ": " + machine.process->status.to_string();
-    }
-    fail("regions do not come back with their copies" + state);
+    fail("regions do not come back with their copies" + hosts_.describe());
   }
 
   // Every primary is gone for good, and the copies have all that clients were told of.
@@ -364,7 +359,7 @@ class CopiesRun final : SeededRun {
     for (const std::size_t host : old) hosts_.kill(host, true);
     verdict_.lost += old.size();
     if (!world_.run_until([this] { return hosts_.all_serve(); }, 120 * kSecond_ns))
-      return fail("a copy does not take over");
+      return fail("a copy does not take over" + hosts_.describe());
     for (const std::size_t host : old) hosts_.start(host, DiskAfter::replaced);
     await_sync();
   }
@@ -376,7 +371,8 @@ class CopiesRun final : SeededRun {
       }
       return true;
     };
-    if (!world_.run_until(connected, kCopiesLimit_ns)) return fail("a compute server does not connect again");
+    if (!world_.run_until(connected, kCopiesLimit_ns))
+      return fail("a compute server does not connect again" + hosts_.describe());
     check(await(survivor(), workload_->touch_all(cluster_.worker(survivor()))), "a row stays out of reach");
   }
 
