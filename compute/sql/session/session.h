@@ -140,7 +140,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Ends the implicit transaction, and forgets the portals if there is no block.
   reactor::Task<Status> sync();
   void forget_portals();
-  // The client is gone: ends its transaction, and drops its temporary tables.
+  // The client is gone: ends its transaction, undoes what its block has created, and drops its temporary
+  // tables.
   reactor::Task<void> end();
   // After an error of any message: the transaction that runs has failed.
   void fail(const Status& status);

@@ -84,6 +84,9 @@ Task<void> Session::drop_all_temporary() {
 Task<void> Session::end() {
   end_transaction();
   state_ = State::idle;
+  SilentSink silent;
+  const Status undone = co_await undo_block_ddl(silent);
+  static_cast<void>(undone);  // there is nobody to tell
   co_await drop_all_temporary();
 }
 
