@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxLabel_bytes = 63;
 
-using Command = EnumerationPlan::Command;
+using EnumerationCommand = EnumerationPlan::Command;
 
 Plan plan_of(std::string_view tag, EnumerationPlan enumeration) {
   Plan plan;
@@ -69,8 +69,8 @@ Result<Plan> bind_alter_enumeration(const SessionFacts* facts, const Json& body)
   const std::string_view old = text(body, "oldVal");
   const std::string_view made = text(body, "newVal");
   NAMDB_SQL_CHECK(check_label(made));
-  alter.command = find(body, "oldVal") == nullptr ? Command::add : Command::rename_value;
-  if (alter.command == Command::rename_value) alter.labels.emplace_back(old);
+  alter.command = find(body, "oldVal") == nullptr ? EnumerationCommand::add : EnumerationCommand::rename_value;
+  if (alter.command == EnumerationCommand::rename_value) alter.labels.emplace_back(old);
   alter.labels.emplace_back(made);
   if (find(body, "newValNeighbor") != nullptr) alter.neighbor = std::string(text(body, "newValNeighbor"));
   alter.is_after = flag(body, "newValIsAfter");
@@ -81,7 +81,7 @@ Result<Plan> bind_alter_enumeration(const SessionFacts* facts, const Json& body)
 Result<Plan> bind_rename_type(const Json& body) {
   NAMDB_SQL_CHECK(only(body, "ALTER TYPE", {"renameType", "relationType", "object", "newname", "behavior"}));
   EnumerationPlan rename;
-  rename.command = Command::rename;
+  rename.command = EnumerationCommand::rename;
   NAMDB_SQL_ASSIGN(std::string name, bind_type_name(list(*node(*find(body, "object")).body, "items")));
   rename.names.push_back(std::move(name));
   rename.labels.emplace_back(text(body, "newname"));
@@ -92,7 +92,7 @@ Result<Plan> bind_rename_type(const Json& body) {
 
 Result<Plan> bind_drop_types(const Json& body) {
   EnumerationPlan drop;
-  drop.command = Command::drop;
+  drop.command = EnumerationCommand::drop;
   drop.is_conditional = flag(body, "missing_ok");
   drop.cascades = text(body, "behavior") == "DROP_CASCADE";
   for (const Json& item : list(body, "objects")) {
