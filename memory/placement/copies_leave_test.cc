@@ -1,5 +1,5 @@
-// A primary with a copy in sync: the store's answers are lost or come late, a primary is stopped, a tool moves
-// the region, and copies come and leave.
+// A primary with a copy in sync: the store's answers are lost or come late, a primary is stopped, a tool
+// moves the region, and copies come and leave.
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <memory>
