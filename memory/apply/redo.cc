@@ -18,6 +18,9 @@ using layout::RecordLayout;
 
 namespace {
 
+// Updates that wait, judged without letting others run.
+constexpr std::size_t kJudged = 256;
+
 std::string name_of(HeaderWord version) {
   return "<slot " + std::to_string(version.stamp().slot) + ", counter " +
          std::to_string(version.stamp().counter) + ">";
@@ -164,12 +167,15 @@ Status Redo::finish() {
   waiting_.clear();
   displaced_.clear();
   earlier_displaced_.clear();
+  oldest_displaced_.clear();
   return Status();
 }
 
-Status Redo::end_earlier_ages() {
-  for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
+Result<bool> Redo::end_earlier_ages() {
+  auto waiting = judged_ ? waiting_.upper_bound(*judged_) : waiting_.begin();
+  for (std::size_t left = kJudged; left != 0 && waiting != waiting_.end(); --left) {
     const auto& [link, update] = *waiting;
+    judged_ = link;
     if (update.age == age_) {
       ++waiting;
       continue;
@@ -178,8 +184,9 @@ Status Redo::end_earlier_ages() {
     if (!status.ok()) return status;
     waiting = waiting_.erase(waiting);
   }
-  earlier_displaced_.clear();
-  return Status();
+  if (waiting != waiting_.end()) return true;
+  judged_.reset();
+  return false;
 }
 
 }  // namespace namdb::memory

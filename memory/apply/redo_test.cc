@@ -179,7 +179,7 @@ class RedoRun {
     Redo redo(*memory_.region, places_);
     for (int index = first; index < static_cast<int>(lives_.commits.size()); ++index) {
       Status status = redo.apply(commit(index).entry(kRecord));
-      if (status.ok() && index >= known) status = redo.end_earlier_ages();
+      if (status.ok() && index >= known) status = redo.end_earlier_ages().status();
       if (!status.ok()) return status;
       if (index >= known) redo.begin_age();
     }
@@ -192,7 +192,23 @@ class RedoRun {
     REQUIRE(redo.apply(commit(index).entry(kRecord)).ok());
     REQUIRE(redo.end_earlier_ages().ok());
     redo.begin_age();
-    return redo.end_earlier_ages();
+    return redo.end_earlier_ages().status();
+  }
+  // The update is decided an age later than those behind it.
+  Status judge_late(int index, const std::vector<int>& earlier) {
+    Redo redo(*memory_.region, places_);
+    const auto end_age = [&redo] {
+      Status status = redo.end_earlier_ages().status();
+      redo.begin_age();
+      return status;
+    };
+    for (const int each : earlier) REQUIRE(redo.apply(commit(each).entry(kRecord)).ok());
+    REQUIRE(end_age().ok());
+    REQUIRE(redo.apply(commit(index).entry(kRecord)).ok());
+    REQUIRE(end_age().ok());
+    Status status = end_age();
+    CHECK(redo.waiting() == 0);
+    return status;
   }
   Body standing() const {
     Body body(lives_.shape.body_bytes());
@@ -330,6 +346,15 @@ TEST_CASE("a log that goes on is judged age by age, and nothing waits for ever",
   // The version between 0 and 2 is missing.
   run.load({0, false, kFirstGrant});
   CHECK(names(run.judge(2), "stands at version <slot 30, counter 5>"));
+}
+
+TEST_CASE("an update that is decided later than the one behind it is older than what stands", "[redo]") {
+  RedoRegion memory;
+  // Records with timestamps do not say what they displaced.
+  const Lives lives(shape_of(4, true), layout::ImageForm::shorter);
+  RedoRun run(memory, lives);
+  run.load({2, false, kFirstGrant});
+  CHECK(run.judge_late(1, {2}).ok());
 }
 
 TEST_CASE("births and updates at a place that no table has any more are over", "[redo]") {

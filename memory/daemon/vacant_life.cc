@@ -56,10 +56,15 @@ Result<std::unique_ptr<CopyImage>> make_image(const Process& process) {
   Flags& flags = *process.flags;
   const PlaceRecord& record = process.keeper->record();
   flags.options.server_id = record.server_id;
-  auto parts = make_region(*process.reactor, flags, end_without_memory);
+  const auto memory = std::make_shared<WarmMemory>();
+  auto parts = make_region(*process.reactor, flags, [memory](const Status& why) {
+    memory->is_missing = true;
+    if (memory->is_needed) end_without_memory(why);
+  });
   if (!parts.ok()) return parts.status();
-  return std::unique_ptr<CopyImage>(std::make_unique<WarmRegion>(
-      std::move(*parts), *process.reactor, *process.disk, process.keeper->folder(), record.database_id));
+  return std::unique_ptr<CopyImage>(std::make_unique<WarmRegion>(std::move(*parts), memory, *process.reactor,
+                                                                 *process.disk, process.keeper->folder(),
+                                                                 record.database_id));
 }
 
 // The image is one that make_image() made.
@@ -71,6 +76,8 @@ std::unique_ptr<WarmRegion> warm_region(std::unique_ptr<CopyImage> image) {
 
 std::optional<int> host_nothing(const Process& process) {
   const Flags& flags = *process.flags;
+  // A region that was to be opened, and has gone elsewhere.
+  process.warm->reset();
   const Result<std::unique_ptr<RegionMemory>> memory =
       RegionMemory::create(RegionMemory::kUnit_bytes, RegionMemory::kUnit_bytes, HugePages::never);
   if (!memory.ok()) return refuse(memory.status());
@@ -123,7 +130,8 @@ std::optional<int> host_nothing(const Process& process) {
   *process.away_since_ns = vacancy.paused_ns();
   process.flags->options.server_id = process.keeper->record().server_id;
   if (!vacancy.stopped() && process.keeper->record().state == PlaceState::here) {
-    *process.warm = warm_region(vacancy.take_image());
+    std::unique_ptr<WarmRegion> warm = warm_region(vacancy.take_image());
+    if (warm != nullptr && warm->need_memory()) *process.warm = std::move(warm);
     return std::nullopt;
   }
   if (ended_without_memory()) return config::kExitFailure;

@@ -6,6 +6,9 @@
 namespace namdb::memory {
 namespace {
 
+// For the next record that spans blocks.
+constexpr std::size_t kKeptRecord_bytes = 1U << 20;
+
 LogRecord record_of(LogPosition begin, const RecordHeader& header, std::span<const std::byte> whole) {
   return {begin, begin + header.whole_bytes(), header.kind,
           whole.subspan(kRecordHeader_bytes, header.length_bytes)};
@@ -50,6 +53,8 @@ BlockRecords::Fit BlockRecords::accept(const CertifiedBlock& block) {
 }
 
 std::optional<LogRecord> BlockRecords::next() {
+  // A copy takes the records of years.
+  if (!open_ && open_record_.capacity() > kKeptRecord_bytes) open_record_ = {};
   if (payload_.empty()) return std::nullopt;
   if (open_) {
     const std::uint64_t missing = open_->whole_bytes() - open_record_.size();

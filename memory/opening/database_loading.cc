@@ -91,7 +91,10 @@ reactor::Task<void> DatabaseOpening::load_chunks() {
       // The next generation must not name the damaged one again.
       parts_.region->changed().mark(ref.key);
     }
-    if (unhurried_) co_await executor_.sleep_for(executor_.fresh_now_ns() - began_ns);
+    if (unhurried_) {
+      const std::uint64_t now_ns = executor_.fresh_now_ns();
+      co_await executor_.sleep_until(now_ns + (now_ns - began_ns));
+    }
   }
 }
 

@@ -353,7 +353,7 @@ Status PreparedDatabase::apply(const LogRecord& record) {
   return opening_->apply(record);
 }
 
-Status PreparedDatabase::forget_settled() {
+Result<bool> PreparedDatabase::forget_settled() {
   return opening_->forget_settled();
 }
 
@@ -371,7 +371,11 @@ LogPosition PreparedDatabase::applied() const {
 
 DurableDatabase::Opening PreparedDatabase::open(DurableOptions options) {
   Status status = co_await opening_->open_loaded(std::move(options));
-  if (status.ok()) co_return opening_->take();
+  if (status.ok()) {
+    std::unique_ptr<DurableDatabase> database = opening_->take();
+    opening_.reset();
+    co_return std::move(database);
+  }
   co_await opening_->give_up();
   co_return with_remedy(std::move(status));
 }

@@ -42,7 +42,7 @@ class DatabaseOpening final : public UnopenedDatabase {
   // behind the other, and what is left of open(), with other options.
   reactor::Task<Status> load();
   Status apply(const LogRecord& record);
-  Status forget_settled() { return replay_.forget_settled(); }
+  Result<bool> forget_settled() { return replay_.forget_settled(); }
   LogPosition applied() const { return redo_from_; }
   void end_log(LogEnd end) { log_end_ = std::move(end); }
   // Of the only memory server, behind end_log().

@@ -40,13 +40,14 @@ class PreparedDatabase {
   // The next record begins there, or is the first one behind.
   LogPosition applied() const;
   // Now and then, behind all of the log that the loaded checkpoint was copied with: bounds the memory.
-  Status forget_settled();
+  // True: there is more to do, before the next record.
+  Result<bool> forget_settled();
   // All of the log has been applied, which nobody writes any more: open() does not read it again.
   void end_log(LogEnd end);
   // Behind that, on the only memory server: makes what is derived, before the region may be opened. On one of
   // several it comes later. After an error the object has no use any more.
   reactor::Task<Status> derive();
-  // Nobody writes to the folder any more. Once.
+  // Nobody writes to the folder any more. Once, and nothing else behind it.
   DurableDatabase::Opening open(DurableOptions options);
 
  private:

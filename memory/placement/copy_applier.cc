@@ -25,6 +25,7 @@ CopyApplier::CopyApplier(reactor::Executor& executor, Disk& disk, std::string fo
 void CopyApplier::start(Log& log) {
   if (!make_ || running_ || gate_.closing()) return;
   running_ = true;
+  at_end_ = false;
   log_ = &log;
   feed_ = std::make_unique<LogFeed>(disk_, log, folder_ + "/log");
   feed_->on_block([this] {
@@ -42,9 +43,17 @@ reactor::Task<void> CopyApplier::stop() {
   stopping_ = false;
 }
 
-reactor::Task<bool> CopyApplier::finish() {
-  while (running_ && loaded_ && !at_end_) co_await changed_.wait();
-  co_return running_&& loaded_;
+reactor::Task<void> CopyApplier::finish() {
+  while (running_ && loaded_ && !at_end_ && !gives_up_) co_await changed_.wait();
+}
+
+void CopyApplier::give_up() {
+  gives_up_ = true;
+  changed_.notify_all();
+}
+
+bool CopyApplier::has_all(const Log& log) const {
+  return loaded_ && (tail_ ? tail_->position : image_->applied()) == log.durable();
 }
 
 reactor::Task<void> CopyApplier::close() {
@@ -55,6 +64,7 @@ reactor::Task<void> CopyApplier::close() {
 void CopyApplier::cut(LogPosition position) {
   // An open record of the blocks that have gone is forgotten.
   tail_.reset();
+  at_end_ = false;
   if (applied() > position || position == 0) drop();
 }
 
@@ -75,11 +85,13 @@ reactor::Task<void> CopyApplier::run() {
     const Status status = co_await work();
     if (status.ok()) break;
     drop();
+    changed_.notify_all();
     if (stopping_) break;
     if (status.message() != told_ && notice_)
       notice_("the copy is not kept in memory, and would open as after a restart: " + status.message());
     told_ = status.message();
-    co_await changed_.wait_until(executor_.now_ns() + kRetry_ns);
+    const std::uint64_t until_ns = executor_.now_ns() + kRetry_ns;
+    while (!stopping_ && executor_.now_ns() < until_ns) co_await changed_.wait_until(until_ns);
   }
   feed_.reset();
   log_ = nullptr;
@@ -91,9 +103,9 @@ reactor::Task<Status> CopyApplier::load() {
   auto made = make_();
   if (!made.ok()) co_return made.status();
   image_ = std::move(*made);
-  known_ = log_->durable();
-  next_settled_ = known_;
   Status status = co_await image_->load();
+  // Whichever generation was the newest, it was copied with no more.
+  next_settled_ = known_ = log_->durable();
   // An image that was told to stop ends its work wherever that comes.
   if (status.ok() && stopping_) status = Status(ErrorCode::admin_shutdown, "the copy was stopped");
   loaded_ = status.ok();
@@ -171,14 +183,19 @@ reactor::Task<Status> CopyApplier::apply(LogFeed::Blocks blocks) {
     tail_ = tail;
     rest = rest.subspan(length);
   }
-  co_return forget_settled();
+  co_return co_await forget_settled();
 }
 
-Status CopyApplier::forget_settled() {
+reactor::Task<Status> CopyApplier::forget_settled() {
   const LogPosition applied = image_->applied();
-  if (applied < known_ || applied < next_settled_) return Status();
+  if (applied < known_ || applied < next_settled_) co_return Status();
   next_settled_ = applied + settle_bytes_;
-  return image_->forget_settled();
+  while (true) {
+    const Result<bool> more = image_->forget_settled();
+    if (!more.ok()) co_return more.status();
+    if (!*more) co_return Status();
+    co_await executor_.yield();
+  }
 }
 
 }  // namespace namdb::memory

@@ -2,12 +2,12 @@
 // the log as it comes, each record as redo of a restart applies it. So when the copy takes over, the end of
 // the log alone is left to do.
 //
-// It is never needed: after any error here the folder opens as after a restart. Then, and when the end
-// of the log that was applied turns out to be another than the primary's, the image is dropped, and another
-// one begins with the newest checkpoint.
+// Without it the folder opens as after a restart. After an error here, and when the end of the log that was
+// applied turns out to be another than the primary's, the image is dropped, and another one begins with the
+// newest checkpoint.
 //
-// It shares the copy's thread with following, on whose answers commits wait: it works for some tenths of a
-// millisecond at a time.
+// It shares the copy's thread with following, on whose answers commits wait: it works for less than
+// a millisecond at a time, but for a record that is long, and where it makes or drops an image.
 //
 // One executor's thread.
 #pragma once
@@ -49,12 +49,15 @@ class CopyApplier {
 
   // The folder is whole, and that is its log, which stays until stop() has returned.
   void start(Log& log);
-  bool running() const { return running_; }
   // Resumes when nothing refers to the log any more. The image stays, if it is loaded. start() goes on.
   reactor::Task<void> stop();
-  // Resumes when all of the log has been applied, which nobody writes any more: true. False: there is no
-  // image, or it is not loaded.
-  reactor::Task<bool> finish();
+  // Resumes when all of the log has been applied, which nobody writes any more, or the image is of no use, or
+  // give_up() was called.
+  reactor::Task<void> finish();
+  // From now on finish() waits for nothing.
+  void give_up();
+  // The image has all of that log, which is that of start().
+  bool has_all(const Log& log) const;
   // Behind stop(): the log was cut off there, or there is none any more (0).
   void cut(LogPosition position);
   // Behind stop(): the image, with what of the log is in it; null where there is none.
@@ -71,7 +74,7 @@ class CopyApplier {
   reactor::Task<Status> work();
   reactor::Task<Status> load();
   reactor::Task<Status> apply(LogFeed::Blocks blocks);
-  Status forget_settled();
+  reactor::Task<Status> forget_settled();
   void drop();
 
   reactor::Executor& executor_;
@@ -83,7 +86,7 @@ class CopyApplier {
 
   std::unique_ptr<CopyImage> image_;
   bool loaded_ = false;
-  LogPosition known_ = 0;         // the end of the log when the image began to load
+  LogPosition known_ = 0;         // the end of the log when the image was loaded
   LogPosition next_settled_ = 0;  // forget_settled() is due there
   std::optional<LogTail> tail_;   // behind the last block that was taken; none: from applied() on
   BlockRecords records_;
@@ -91,6 +94,7 @@ class CopyApplier {
   std::unique_ptr<LogFeed> feed_;
   bool running_ = false;
   bool stopping_ = false;
+  bool gives_up_ = false;
   bool at_end_ = false;  // all of the log that was there has been applied
   std::string told_;
   reactor::Event changed_;

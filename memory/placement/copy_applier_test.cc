@@ -39,7 +39,8 @@ struct Applied {
 struct Images {
   int made = 0;
   int settled = 0;
-  bool fails = false;  // at the next record
+  bool fails = false;         // at the next record
+  bool always_fails = false;  // at each record
   std::vector<Applied> applied;
 };
 
@@ -56,15 +57,16 @@ class FakeImage final : public CopyImage {
   void stop() override {}
   Status apply(const LogRecord& record) override {
     CHECK(record.begin >= applied_);
-    if (std::exchange(images_.fails, false)) return Status(ErrorCode::corrupt_data, "it does not fit");
+    if (std::exchange(images_.fails, images_.always_fails))
+      return Status(ErrorCode::corrupt_data, "it does not fit");
     images_.applied.push_back({record.begin, {record.bytes.begin(), record.bytes.end()}});
     applied_ = record.end;
     return Status();
   }
   LogPosition applied() const override { return applied_; }
-  Status forget_settled() override {
+  Result<bool> forget_settled() override {
     ++images_.settled;
-    return Status();
+    return false;
   }
   void end_log(LogEnd /*end*/) override {}
   reactor::Task<Status> derive() override { co_return Status(); }
@@ -155,14 +157,16 @@ TEST_CASE("each record of a copy's log is applied once, and in order", "[placeme
   }
   test.copy_to(test.blocks.size());
   test.await_end();
-  CHECK(run_task(test.executor, test.applier.finish()));
+  run_task(test.executor, test.applier.finish());
+  CHECK(test.applier.has_all(*test.copy));
   CHECK(test.is_whole());
   CHECK(test.images.made == 1);
   CHECK(test.images.settled > 1);
   run_task(test.executor, test.applier.stop());
   CHECK(test.applier.take() != nullptr);
   CHECK(test.applier.take() == nullptr);
-  CHECK_FALSE(run_task(test.executor, test.applier.finish()));
+  run_task(test.executor, test.applier.finish());
+  CHECK_FALSE(test.applier.has_all(*test.copy));
 }
 
 TEST_CASE("an image with more than the log has left is dropped, and another one begins", "[placement]") {
@@ -201,6 +205,40 @@ TEST_CASE("after an error another image begins", "[placement]") {
   test.applier.start(*test.copy);
   test.await_end();
   CHECK(test.images.made == 2);
+  CHECK(test.is_whole());
+}
+
+TEST_CASE("an error that lasts ends the wait for the log's end, and is not tried again at each block",
+          "[placement]") {
+  AppliedCopy test;
+  for (int i = 0; i < 5; ++i) test.append(3000);
+  test.copy_to(2);
+  test.applier.start(*test.copy);
+  test.await_end();
+  test.images.fails = test.images.always_fails = true;
+  test.copy_to(3);
+  run_task(test.executor, test.applier.finish());
+  CHECK_FALSE(test.applier.has_all(*test.copy));
+  const int made = test.images.made;
+  test.copy_to(5);
+  test.executor.run_ready();
+  CHECK(test.images.made == made);
+}
+
+TEST_CASE("an image lacks the blocks that came behind the last look, until they are applied", "[placement]") {
+  AppliedCopy test;
+  for (int i = 0; i < 4; ++i) test.append(3000);
+  test.copy_to(2);
+  test.applier.start(*test.copy);
+  test.await_end();
+  run_task(test.executor, test.applier.finish());
+  CHECK(test.applier.has_all(*test.copy));
+  run_task(test.executor, test.applier.stop());
+  test.copy_to(4);
+  CHECK_FALSE(test.applier.has_all(*test.copy));
+  test.applier.start(*test.copy);
+  run_task(test.executor, test.applier.finish());
+  CHECK(test.applier.has_all(*test.copy));
   CHECK(test.is_whole());
 }
 

@@ -106,9 +106,10 @@ reactor::Task<void> CopyFolder::close() {
   log_.reset();
 }
 
-reactor::Task<LogEnd> CopyFolder::end_log() {
+reactor::Task<std::optional<LogEnd>> CopyFolder::end_log() {
   co_await log_->close();
-  LogEnd end = log_->take_end();
+  std::optional<LogEnd> end;
+  if (log_->failure().ok()) end = log_->take_end();
   log_.reset();
   co_return std::move(end);
 }

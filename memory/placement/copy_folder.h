@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,8 +38,8 @@ class CopyFolder {
   reactor::Task<Status> clear();
   // Before destruction, and before the folder is opened as a region's.
   reactor::Task<void> close();
-  // Instead of close(), of a log that has not failed: where it goes on.
-  reactor::Task<LogEnd> end_log();
+  // Instead of close(): where the log goes on; nullopt: it has failed.
+  reactor::Task<std::optional<LogEnd>> end_log();
 
   // Null: there is none yet.
   Log* log() { return log_.get(); }
@@ -50,6 +51,8 @@ class CopyFolder {
 
   // The newest that is whole here; 0: none.
   std::uint64_t generation() const { return kept_.empty() ? 0 : kept_.back().generation; }
+  // Of the log, a restart needs it from there on.
+  LogPosition redo_from() const { return kept_.empty() ? 0 : kept_.back().redo_from; }
   bool has_chunk(const ChunkRef& chunk) const;
   // The whole file of a chunk. Error corrupt_data: it is another one, or has the name of one that is kept.
   reactor::Task<Status> put_chunk(std::uint64_t log_id, ChunkRef chunk, const PageBuffer* file);

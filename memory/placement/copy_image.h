@@ -20,8 +20,9 @@ class CopyImage {
   // The next record of the log, from applied() on.
   virtual Status apply(const LogRecord& record) = 0;
   virtual LogPosition applied() const = 0;
-  // Now and then, once all has been applied that was in the folder's log when load() began.
-  virtual Status forget_settled() = 0;
+  // Now and then, once all has been applied that was in the folder's log when load() ended. True: there is
+  // more to do, and it is called again before the next record.
+  virtual Result<bool> forget_settled() = 0;
   // All of the log has been applied, which goes on there when the region opens.
   virtual void end_log(LogEnd end) = 0;
   // Behind that: makes as much from the records as it can while the region may not be opened yet.

@@ -63,6 +63,7 @@ reactor::Task<Status> Follower::ended() {
 reactor::Task<void> Follower::close() {
   auto all_ended = gate_.close();
   changed_.notify_all();
+  applier_.give_up();
   if (channel_ != nullptr) channel_->give_up(follow_stopped());
   co_await all_ended;
   co_await generations_.stop();
@@ -79,7 +80,7 @@ std::uint64_t Follower::lag_bytes() const {
 
 std::uint64_t Follower::unapplied_bytes() const {
   const std::uint64_t durable = folder_.log() == nullptr ? 0 : folder_.log()->durable();
-  return durable - std::min(durable, applier_.applied());
+  return durable - std::min(durable, std::max(applier_.applied(), folder_.redo_from()));
 }
 
 placement::MoveReply Follower::progress() const {
@@ -507,15 +508,18 @@ reactor::Task<Status> Follower::come_here(Configuration configuration) {
 
 // While the leases of others run out. Without the image the folder opens as after a restart.
 reactor::Task<void> Follower::finish_image() {
-  const bool applied = co_await applier_.finish();
+  co_await applier_.finish();
   co_await applier_.stop();
+  const bool has_all = folder_.log() != nullptr && applier_.has_all(*folder_.log());
   image_ = applier_.take();
-  if (image_ == nullptr || !applied || !folder_.log()->failure().ok()) {
+  if (!has_all) {
+    // The rest is read when the region opens.
     co_await folder_.close();
     co_return;
   }
-  LogEnd end = co_await folder_.end_log();
-  image_->end_log(std::move(end));
+  std::optional<LogEnd> end = co_await folder_.end_log();
+  if (!end) co_return;
+  image_->end_log(std::move(*end));
   const Status status = co_await image_->derive();
   if (status.ok()) co_return;
   notice("what was kept of the region in memory is of no use: " + status.message());

@@ -8,8 +8,7 @@
 //   take over  the configuration store lists this host as a copy in sync of a primary that has been silent:
 //            the store is changed, so that this host is the primary, and no other copy is in sync. Then it
 //            waits until all leases are over that the old primary can have (copies.h). The record says
-//            `here`,
-//            and the process opens the folder as one that restarts
+//            `here`, and the process opens the region in memory, or the folder as one that restarts
 //
 // Where the primary cannot be reached and the store does not list this host, or another one was faster, it
 // follows whomever the store names.
@@ -85,7 +84,8 @@ class Follower {
   bool in_sync() const { return in_sync_; }
   // That the primary's log is ahead, as it said last.
   std::uint64_t lag_bytes() const;
-  // Of the log here, that is not in the region in memory yet; all of it where there is none.
+  // Of the log here, that is not in the region in memory yet; all that a restart would need where there is
+  // none.
   std::uint64_t unapplied_bytes() const;
   // Once the region is here, behind close(): its image in memory, or null.
   std::unique_ptr<CopyImage> take_image() { return std::move(image_); }

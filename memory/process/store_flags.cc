@@ -29,7 +29,7 @@ void add_store_flags(CLI::App& app, StoreFlags& flags) {
       ->capture_default_str();
   app.add_flag("--copy-applies,!--no-copy-applies", flags.copy_applies,
                "A copy keeps its region in memory, --region-bytes and all, and applies the log to it as it\n"
-               "comes: it takes over within a second. Without: like a restart, and it needs no memory before")
+               "comes: it takes over quickly. Without: like a restart, and it needs no memory before")
       ->capture_default_str();
   app.add_option("--address", flags.address,
                  "With --configuration-store: the address by which others reach this host. Default: --listen")

@@ -31,7 +31,7 @@ class TestImage final : public CopyImage {
   void stop() override { stopping_ = true; }
   Status apply(const LogRecord& record) override { return database_->apply(record); }
   LogPosition applied() const override { return database_->applied(); }
-  Status forget_settled() override { return database_->forget_settled(); }
+  Result<bool> forget_settled() override { return database_->forget_settled(); }
   void end_log(LogEnd end) override { database_->end_log(std::move(end)); }
   reactor::Task<Status> derive() override { return database_->derive(); }
 
