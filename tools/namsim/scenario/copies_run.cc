@@ -10,6 +10,7 @@
 
 #include "tools/namsim/cluster/copy_hosts.h"
 #include "tools/namsim/history/check.h"
+#include "tools/namsim/scenario/scenario.h"
 #include "tools/namsim/scenario/seeded_run.h"
 #include "tools/namsim/workloads/workloads.h"
 
@@ -21,6 +22,8 @@ using fabric::sim::SimNode;
 constexpr std::uint64_t kCopiesLimit_ns = 600 * kSecond_ns;
 constexpr std::uint64_t kClientPause_ns = 20 * kMillisecond_ns;
 constexpr std::array<std::string_view, 3> kCopiesWorkloads{"register", "append", "bank"};
+constexpr std::array<std::string_view, 7> kCopiesProtocols{"si",   "occ",     "nowait", "waitdie",
+                                                           "mvcc", "sundial", "drtm"};
 
 fabric::sim::SimOptions copies_network(Random& draw) {
   fabric::sim::SimOptions network = fabric::sim::SimOptions::swarm(draw);
@@ -34,6 +37,7 @@ ClusterOptions copies_cluster(Random& draw, const CopyRules& rules) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.3);
+  options.memory.protocol = kCopiesProtocols[draw.below(kCopiesProtocols.size())];
   options.memory.extent_bytes = 64U << 10;
   options.memory.journal_bytes = 128U << 10;
   options.memory.max_transaction_ns = 10 * kSecond_ns;
@@ -94,7 +98,7 @@ class CopiesRun final : SeededRun {
     verdict_.transactions = history_.transactions().size();
     verdict_.fingerprint = world_.fingerprint();
     if (!sound()) return;
-    const history::CheckOptions options{.level = history::strict_snapshot_isolation()};
+    const history::CheckOptions options{.level = promised_level(cluster_.options().memory.protocol)};
     fail(history::first_anomaly(history::check(history_, options), history_));
     verdict_.wrong_data = !sound();
   }
