@@ -50,6 +50,7 @@ struct Durable {
   bool deposed = false;                          // a copy had taken over
   Status failure;                                // of the disk
   bool met = false;                              // the others of several memory servers: it listens
+  bool signalled = false;                        // the process is to end, whatever becomes of the region
   // Without a store: the region, although this host has not given it up.
   std::optional<placement::Place> elsewhere;
 };
@@ -68,6 +69,14 @@ void end_if_elsewhere(Durable* durable, MemoryServer* server) {
   });
 }
 
+// The process goes on as another host of the region, unless a signal came, which nobody sees again. As
+// host_region() returns.
+std::optional<int> without_region(const Durable& durable) {
+  if (!durable.signalled) return std::nullopt;
+  spdlog::info("stopped");
+  return 0;
+}
+
 // The folder is never opened again. As host_region() returns.
 std::optional<int> leave_region(reactor::Reactor& reactor, const Durable& durable) {
   PlaceRecord record = durable.keeper->record();
@@ -76,7 +85,7 @@ std::optional<int> leave_region(reactor::Reactor& reactor, const Durable& durabl
   record.configuration.set(record.server_id, *durable.elsewhere);
   const Status status = reactor.run_until(durable.keeper->store(std::move(record)));
   if (!status.ok()) return disk_failed(status);
-  return std::nullopt;
+  return without_region(durable);
 }
 
 // Called when a write or a sync has failed: nothing more becomes durable.
@@ -90,7 +99,7 @@ std::function<void(const Status&)> end_at_failure(Durable* durable, MemoryServer
 }
 
 // Until a signal that ends the process. `reload`: at each SIGHUP.
-reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server,
+reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server, Durable* durable,
                                  std::function<void()> reload = {}) {
   Result<int> signal = co_await signals->next();
   while (signal.ok() && *signal == SIGHUP) {
@@ -99,6 +108,7 @@ reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server
   }
   if (!signal.ok()) co_return;  // cancelled: the end has another reason
   spdlog::info("{}: stopping", signal.value() == SIGTERM ? "SIGTERM" : "SIGINT");
+  durable->signalled = true;
   server->request_shutdown();
 }
 
@@ -128,6 +138,7 @@ reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabri
   if (!status.ok()) co_return status;
   if (process->store != nullptr) {
     auto stored = co_await claim_opening_region(process, durable->folder->identity().database_id,
+                                                database->checkpoints().generation(),
                                                 [server] { return server->parts().shutdown; });
     if (!stored.ok()) co_return stored.status();
     durable->stored = std::move(*stored);
@@ -159,7 +170,7 @@ reactor::Task<Status> open_database(const Process* process, MemoryServer* server
   const Flags* const flags = process->flags;
   reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
   reactor::Gate gate;
-  reactor->spawn(gate, await_signal(&signals, server));
+  reactor->spawn(gate, await_signal(&signals, server, durable));
   DurableOptions options;
   options.database_id = durable->folder->identity().database_id;
   options.log = log_options(*flags);
@@ -285,7 +296,7 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
     const auto reload = [command_line, durable] {
       reload_settings(command_line, durable->checkpoints.get());
     };
-    reactor->spawn(gate, await_signal(&signals, server, reload));
+    reactor->spawn(gate, await_signal(&signals, server, durable, reload));
     spdlog::info("ready at {} ({})", listening_address(*fabric, flags->listen), fabric->name());
     tell_how_long_away(*process);
     if (!watch->address().empty()) spdlog::info("metrics at http://{}/metrics", watch->address());
@@ -379,22 +390,23 @@ std::optional<int> host_region(const Process& process) {
     if (!durable.failure.ok()) return disk_failed(durable.failure);
     if (!status.ok() && durable.elsewhere) return leave_region(reactor, durable);
     // A copy has taken over meanwhile, or before.
-    if (!status.ok() && durable.deposed) return std::nullopt;
+    if (!status.ok() && durable.deposed) return without_region(durable);
     if (!status.ok() && is_elsewhere(process, durable)) {
       const Status failed = become_copy(process, durable.stored);
-      return failed.ok() ? std::nullopt : std::optional<int>(refuse(failed));
+      return failed.ok() ? without_region(durable) : std::optional<int>(refuse(failed));
     }
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
     if (!status.ok() && warm != nullptr && !durable.met) {
       spdlog::error("what was kept of the copy in memory is of no use, and it opens from its folder: {}",
                     status.message());
-      return std::nullopt;
+      return without_region(durable);
     }
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
   }
   if (process.store != nullptr && !durable.copies) {
-    auto stored = claim_opened_region(process, durable.folder->identity().database_id);
+    auto stored = claim_opened_region(process, durable.folder->identity().database_id,
+                                      durable.database->checkpoints().generation());
     Status failed = stored.status();
     if (failed.ok()) durable.stored = std::move(*stored);
     const bool elsewhere = is_elsewhere(process, durable);
@@ -402,7 +414,7 @@ std::optional<int> host_region(const Process& process) {
     if (elsewhere || !failed.ok()) {
       reactor.run_until(leave_others(server, fabric.get(), durable.met));
       reactor.run_until(durable.database->close());
-      if (failed.ok()) return std::nullopt;
+      if (failed.ok()) return without_region(durable);
       return failed.code() == ErrorCode::admin_shutdown ? stopped_early() : refuse(failed);
     }
     server->links().learn_places(durable.stored.configuration);
@@ -414,7 +426,8 @@ std::optional<int> host_region(const Process& process) {
   if (!status.ok()) return refuse(status);
   if (ended_without_memory()) return config::kExitFailure;
   if (durable.elsewhere) return leave_region(reactor, durable);
-  if (durable.keeper != nullptr && durable.keeper->record().state != PlaceState::here) return std::nullopt;
+  if (durable.keeper != nullptr && durable.keeper->record().state != PlaceState::here)
+    return without_region(durable);
   spdlog::info("stopped");
   return 0;
 }

@@ -37,6 +37,9 @@ reactor::Task<Result<ConfigurationStore::Stored>> ask_store(const Process* proce
   auto stored = co_await claim_region(process->reactor, process->store, std::move(options));
   co_await signals.cancel();
   co_await gate.close();
+  // Nobody sees the signal again.
+  if (stopping && stored.ok())
+    co_return Status(ErrorCode::admin_shutdown, "stopped while it asked the configuration store");
   co_return stored;
 }
 
@@ -84,16 +87,20 @@ std::optional<int> look_at_store(const Process& process) {
   return std::nullopt;
 }
 
-Result<ConfigurationStore::Stored> claim_opened_region(const Process& process, std::uint64_t database_id) {
+Result<ConfigurationStore::Stored> claim_opened_region(const Process& process, std::uint64_t database_id,
+                                                       std::uint64_t generation) {
   ClaimOptions options;
+  options.generation = generation;
   options.database_id = database_id;
   return process.reactor->run_until(ask_store(&process, std::move(options)));
 }
 
 reactor::Task<Result<ConfigurationStore::Stored>> claim_opening_region(const Process* process,
                                                                        std::uint64_t database_id,
+                                                                       std::uint64_t generation,
                                                                        std::function<bool()> stopping) {
   ClaimOptions options;
+  options.generation = generation;
   options.database_id = database_id;
   fill_claim(*process, std::move(stopping), &options);
   co_return co_await claim_region(process->reactor, process->store, std::move(options));

@@ -54,7 +54,7 @@ class CheckpointStore {
   // the key is in the newest.
   reactor::Task<Result<Chunk>> read(std::uint64_t key);
   // The log is needed from here on.
-  LogPosition oldest_redo() const { return kept_.empty() ? 0 : kept_.front().redo_from; }
+  LogPosition oldest_redo() const { return memory::oldest_redo(kept_); }
 
   // The host has the region under that number now, and new generations bear it (manifest.h).
   void set_place(std::uint64_t number) { place_number_ = number; }

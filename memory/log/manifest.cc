@@ -118,6 +118,11 @@ std::string generation_text(std::uint64_t generation) {
   return (place == 0 ? "" : std::to_string(place) + ".") + std::to_string(count);
 }
 
+LogPosition oldest_redo(std::span<const Manifest> generations) {
+  if (generations.empty()) return 0;
+  return std::ranges::min_element(generations, {}, &Manifest::redo_from)->redo_from;
+}
+
 std::string manifest_name(std::uint64_t generation) {
   return std::string(kManifestPrefix) + hexadecimal(generation);
 }

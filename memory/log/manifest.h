@@ -76,6 +76,10 @@ inline constexpr unsigned kGenerationCount_bits = 32;
 // "7", or "5.2" under place number 5.
 std::string generation_text(std::uint64_t generation);
 
+// The log is needed from here on, for each of these generations; 0: there are none. Behind a take-over the
+// newest may begin earlier than the one before, which is another host's.
+LogPosition oldest_redo(std::span<const Manifest> generations);
+
 std::string manifest_name(std::uint64_t generation);
 std::optional<std::uint64_t> manifest_generation(const std::string& name);
 std::string chunk_name(std::uint64_t key, std::uint64_t generation);

@@ -46,7 +46,7 @@ reactor::Task<Status> DatabaseOpening::load_checkpoint() {
 Status DatabaseOpening::restore_tables(const Manifest& manifest) {
   control::CheckpointState state;
   const auto unreadable = [&](const std::string& why) {
-    return Status(ErrorCode::corrupt_data, "the state of checkpoint " + std::to_string(manifest.generation) +
+    return Status(ErrorCode::corrupt_data, "the state of checkpoint " + generation_text(manifest.generation) +
                                                " in " + checkpoint_folder_ + " " + why);
   };
   if (!state.ParseFromArray(manifest.state.data(), static_cast<int>(manifest.state.size())))

@@ -41,7 +41,7 @@ reactor::Task<Status> CopyFolder::open(LogOwner owner) {
   Status status = co_await open_log(owner);
   if (status.ok()) status = co_await open_checkpoints();
   if (!status.ok()) co_return status;
-  if (kept_.empty() || !log_->segment_with(kept_.front().redo_from)) {
+  if (kept_.empty() || !log_->segment_with(oldest_redo(kept_))) {
     co_return Status(ErrorCode::corrupt_data, "the copy in " + folder_ + " has no checkpoint with its log");
   }
   co_return Status();
@@ -195,7 +195,7 @@ reactor::Task<Status> CopyFolder::put_generation(Manifest manifest, const PageBu
 
 reactor::Task<Status> CopyFolder::trim_log() {
   if (kept_.empty() || log_ == nullptr) co_return Status();
-  co_return co_await log_->reclaim(kept_.front().redo_from);
+  co_return co_await log_->reclaim(oldest_redo(kept_));
 }
 
 bool CopyFolder::is_named(const std::string& name) const {

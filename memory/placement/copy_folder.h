@@ -2,8 +2,8 @@
 // each moment, once it is whole, it opens like the folder of a process that was killed.
 //
 // A generation of checkpoints comes beside the ones that are there: chunks first, and when all are durable
-// its manifest, under its name in one step. The two newest are kept, and the log from where redo of the
-// older one begins.
+// its manifest, under its name in one step. The two newest are kept, and the log from where redo of
+// either begins.
 //
 // One executor's thread. One call at a time, but for write(), which goes on beside those about checkpoints.
 #pragma once

@@ -94,7 +94,7 @@ placement::MoveReply Follower::progress() const {
   reply.copied_bytes = copied_bytes_ + generations_.copied_bytes();
   reply.total_bytes = copied_bytes_ + generations_.total_bytes() + lag_bytes();
   reply.duration_ns = executor_.now_ns() - began_ns_;
-  reply.error = told_;
+  reply.error = told_.empty() ? generation_error_ : told_;
   return reply;
 }
 
@@ -439,13 +439,17 @@ reactor::Task<Status> Follower::begin_generation(std::uint64_t generation) {
   if (folder_.generation() != 0 && !whole()) co_return co_await become_whole();
   if (generation <= folder_.generation() && !generations_.known()) co_return Status();
   generations_.start([this](const Status& status) {
+    if (status.ok()) generation_error_.clear();
     if (status.ok()) return;
     next_generation_ns_ = executor_.now_ns() + options_.silence_ns / 2;
     if (status.code() == kDiskFailed || status.code() == kDiskFull) {
       fatal_ = status;
       if (channel_ != nullptr) channel_->give_up(status);
     } else if (!gate_.closing() && channel_ != nullptr && !channel_->failed()) {
-      told("a checkpoint was not copied, and is tried again: " + status.message());
+      // Not told(): the next answer of the primary has no regard for it.
+      const std::string line = "a checkpoint was not copied, and is tried again: " + status.message();
+      if (line != generation_error_) notice(line);
+      generation_error_ = line;
     }
   });
   co_return Status();

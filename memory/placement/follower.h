@@ -153,8 +153,9 @@ class Follower {
   std::uint64_t began_ns_ = 0;
   std::uint64_t copied_bytes_ = 0;
   std::string told_;
-  Status fatal_;    // an error of this host
-  Status failure_;  // the process is to end
+  std::string generation_error_;  // told; of the last try to copy a checkpoint
+  Status fatal_;                  // an error of this host
+  Status failure_;                // the process is to end
   bool over_ = false;
   reactor::Event changed_;
   reactor::Gate gate_;

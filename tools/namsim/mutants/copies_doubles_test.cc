@@ -96,11 +96,11 @@ CopyRules with_store() {
   return rules;
 }
 
-// The seed that shows it.
+// The seed that shows it, by what is lost, or read though it is old: a run that gets stuck does not count.
 std::uint64_t caught(const CopyRules& rules, std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const CopiesVerdict verdict = run_with_copies(seed, rules);
-    if (verdict.anomaly.empty()) continue;
+    if (!verdict.wrong_data) continue;
     WARN("seed " << seed << ": " << verdict.anomaly);
     return seed;
   }

@@ -10,6 +10,7 @@
 
 #include "tools/namsim/cluster/copy_hosts.h"
 #include "tools/namsim/history/check.h"
+#include "tools/namsim/scenario/scenario.h"
 #include "tools/namsim/scenario/seeded_run.h"
 #include "tools/namsim/workloads/workloads.h"
 
@@ -21,6 +22,8 @@ using fabric::sim::SimNode;
 constexpr std::uint64_t kCopiesLimit_ns = 600 * kSecond_ns;
 constexpr std::uint64_t kClientPause_ns = 20 * kMillisecond_ns;
 constexpr std::array<std::string_view, 3> kCopiesWorkloads{"register", "append", "bank"};
+constexpr std::array<std::string_view, 7> kCopiesProtocols{"si",   "occ",     "nowait", "waitdie",
+                                                           "mvcc", "sundial", "drtm"};
 
 fabric::sim::SimOptions copies_network(Random& draw) {
   fabric::sim::SimOptions network = fabric::sim::SimOptions::swarm(draw);
@@ -34,6 +37,7 @@ ClusterOptions copies_cluster(Random& draw, const CopyRules& rules) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.3);
+  options.memory.protocol = kCopiesProtocols[draw.below(kCopiesProtocols.size())];
   options.memory.extent_bytes = 64U << 10;
   options.memory.journal_bytes = 128U << 10;
   options.memory.max_transaction_ns = 10 * kSecond_ns;
@@ -43,7 +47,8 @@ ClusterOptions copies_cluster(Random& draw, const CopyRules& rules) {
   options.database = DatabaseOptions::swarm(draw);
   options.database.log.max_bytes = std::max<std::uint64_t>(options.database.log.max_bytes, 8U << 20);
   options.has_store = true;
-  options.copies = static_cast<std::uint32_t>(draw.between(0, 2));
+  // Without copies a region waits for its host.
+  options.copies = static_cast<std::uint32_t>(draw.chance(0.1) ? 0 : draw.between(1, 2));
   options.copy_rules = rules;
   options.worker.heartbeat_ns = 20 * kMillisecond_ns;
   options.worker.memory_timeout_ns = 2 * kSecond_ns;
@@ -72,7 +77,7 @@ class CopiesRun final : SeededRun {
     for (std::size_t i = 0; sound() && i < computes; ++i) start_clients(i);
     for (std::uint64_t faults = draw_.between(2, 5); faults > 0 && sound(); --faults) {
       advance();
-      if (sound()) happen();
+      if (sound() && happen()) ++verdict_.faults;
     }
     if (sound()) advance();
     heal();
@@ -81,20 +86,31 @@ class CopiesRun final : SeededRun {
     if (sound()) advance();
     over_ = true;
     if (sound()) await_clients();
-    fail(workload_->complaint());
+    complain();
     if (sound()) await_sync();
     if (sound() && cluster_.options().copies > 0 && draw_.chance(0.5)) take_over_all();
     if (sound()) touch();
-    fail(workload_->complaint());
-    if (sound()) stop_and_check_regions();
+    complain();
+    if (sound()) {
+      stop_and_check_regions();
+      verdict_.wrong_data = !sound();
+    }
     verdict_.transactions = history_.transactions().size();
     verdict_.fingerprint = world_.fingerprint();
     if (!sound()) return;
-    const history::CheckOptions options{.level = history::strict_snapshot_isolation()};
+    const history::CheckOptions options{.level = promised_level(cluster_.options().memory.protocol)};
     fail(history::first_anomaly(history::check(history_, options), history_));
+    verdict_.wrong_data = !sound();
   }
 
  private:
+  // About what the workload's clients have read.
+  void complain() {
+    if (!sound() || workload_->complaint().empty()) return;
+    fail(workload_->complaint());
+    verdict_.wrong_data = true;
+  }
+
   std::size_t servers() const { return cluster_.options().memory_servers; }
 
   WorkloadOptions workload_options() {
@@ -153,7 +169,7 @@ class CopiesRun final : SeededRun {
     if (draw_.chance(0.5)) world_.run_for(draw_.below(200'000));
     count_takeovers();
     revive();
-    fail(workload_->complaint());
+    complain();
   }
 
   // --- faults ---
@@ -200,44 +216,50 @@ class CopiesRun final : SeededRun {
     });
   }
 
-  void happen() {
-    ++verdict_.faults;
+  // Whether it did something.
+  bool happen() {
     switch (draw_.below(10)) {
       case 0:
       case 1: {
         const std::size_t host = pick_host();
+        const bool ran = node(host) != nullptr;
         hosts_.kill(host);
-        return restart_later(host, draw_.chance(0.5) ? DiskAfter::killed : DiskAfter::power_lost);
+        restart_later(host, draw_.chance(0.5) ? DiskAfter::killed : DiskAfter::power_lost);
+        return ran;
       }
       case 2:
         return lose_machine(draw_.below(servers()));
       case 3:
-        return end_all();
+        end_all();
+        return true;
       case 4: {
         SimNode* const paused = node(pick_host());
         if (paused != nullptr) world_.pause(*paused, duration_ns());
-        return;
+        return paused != nullptr;
       }
       case 5:
-        return disturb_store();
+        disturb_store();
+        return true;
       case 6:
-        return replace_compute();
+        replace_compute();
+        return true;
       default:
         return split(pick_host());
     }
   }
 
-  // Of a region that another host has, too.
-  void lose_machine(std::size_t server) {
+  // Of a region that another host has, too. Whether there is one.
+  bool lose_machine(std::size_t server) {
     const placement::Place& place = hosts_.stored().place(server);
     const bool there = std::ranges::any_of(place.copies, [this](const std::string& address) {
       return hosts_.machine(hosts_.at(address)).disk != nullptr;
     });
-    if (!there) return;
+    if (!there) return false;
     ++verdict_.lost;
     const std::size_t host = hosts_.primary(server);
     hosts_.kill(host, true);
     restart_later(host, DiskAfter::replaced);
+    return true;
   }
 
   void end_all() {
@@ -250,10 +272,10 @@ class CopiesRun final : SeededRun {
   }
 
   // All nodes are on one side or the other, and the store on one or on both. Both ways, or one hears nothing
-  // of the other.
-  void split(std::size_t host) {
+  // of the other. Whether that host runs.
+  bool split(std::size_t host) {
     SimNode* const victim = node(host);
-    if (victim == nullptr) return;
+    if (victim == nullptr) return false;
     const std::uint64_t duration = duration_ns();
     const bool one_way = draw_.chance(0.25);
     std::vector<SimNode*> left{victim};
@@ -287,6 +309,7 @@ class CopiesRun final : SeededRun {
         }
       }
     });
+    return true;
   }
 
   void leave_store(std::size_t host, std::uint64_t duration) {
