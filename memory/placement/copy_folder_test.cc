@@ -28,7 +28,7 @@ FirstBlock block_of_second_segment() {
   ManualExecutor executor;
   FaultDisk disk(executor, 3);
   auto made =
-      run_task(executor, Log::create(executor, disk, "first/log", kIdentity, testing::small_options()));
+      run_task(executor, Log::create(executor, disk, "first/log", kIdentity, testing::small_log_options()));
   REQUIRE(made.ok());
   const std::unique_ptr<Log> log = std::move(*made);
   FirstBlock first;
@@ -54,9 +54,9 @@ Status opened_with(const FirstBlock& block, LogPosition older, LogPosition newer
   FaultDisk disk(executor, 1);
   CopyFolder folder(executor, disk, "copy");
   REQUIRE(run_task(executor, folder.clear()).ok());
-  REQUIRE(
-      run_task(executor, folder.begin_log(kIdentity, testing::small_options().segment_bytes, block.before))
-          .ok());
+  REQUIRE(run_task(executor,
+                   folder.begin_log(kIdentity, testing::small_log_options().segment_bytes, block.before))
+              .ok());
   REQUIRE(run_task(executor, folder.write(block.bytes)).ok());
   std::uint64_t generation = (std::uint64_t{3} << kGenerationCount_bits) + 5;
   for (const LogPosition redo_from : {older, newer}) {

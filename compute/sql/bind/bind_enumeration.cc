@@ -69,7 +69,8 @@ Result<Plan> bind_alter_enumeration(const SessionFacts* facts, const Json& body)
   const std::string_view old = text(body, "oldVal");
   const std::string_view made = text(body, "newVal");
   NAMDB_SQL_CHECK(check_label(made));
-  alter.command = find(body, "oldVal") == nullptr ? EnumerationCommand::add : EnumerationCommand::rename_value;
+  alter.command =
+      find(body, "oldVal") == nullptr ? EnumerationCommand::add : EnumerationCommand::rename_value;
   if (alter.command == EnumerationCommand::rename_value) alter.labels.emplace_back(old);
   alter.labels.emplace_back(made);
   if (find(body, "newValNeighbor") != nullptr) alter.neighbor = std::string(text(body, "newValNeighbor"));
