@@ -18,7 +18,7 @@ using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
 using testing::kIdentity;
 using testing::run_task;
-using testing::small_options;
+using testing::small_log_options;
 
 const std::string kFirstFolder = "first/log";
 const std::string kCopyFolder = "copy/log";

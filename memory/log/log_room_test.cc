@@ -17,7 +17,7 @@ using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
 using testing::kIdentity;
 using testing::run_task;
-using testing::small_options;
+using testing::small_log_options;
 
 const std::string kFolder = "data/log";
 
