@@ -5,14 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include <vector>
 
+#include "compute/sql/expression/number_picture.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
 namespace {
-
-constexpr std::size_t kMaxPicture_bytes = 8'192;
 
 // As printf() shows it with so many digits behind the point; `format` takes both.
 std::string printed(const char* format, int behind, double number) {
@@ -20,198 +18,6 @@ std::string printed(const char* format, int behind, double number) {
   std::snprintf(text.data(), text.size(), format, behind, number);
   text.pop_back();
   return text;
-}
-
-enum class Key : std::uint8_t {
-  literal,
-  comma,
-  point,
-  zero,
-  nine,
-  blank,
-  currency_code,
-  local_point,
-  exponent,
-  fill_mode,
-  group,
-  currency,
-  minus,
-  plus,
-  brackets,
-  roman,
-  small_roman,
-  sign,
-  spelled,
-  local_sign,
-  ordinal,
-  small_ordinal,
-  shift
-};
-
-struct Keyword {
-  std::string_view text;  // in capitals
-  Key key;
-};
-
-// A longer one comes before its beginning.
-constexpr auto kKeywords = std::to_array<Keyword>(
-    {{",", Key::comma},      {".", Key::point},         {"0", Key::zero},        {"9", Key::nine},
-     {"B", Key::blank},      {"C", Key::currency_code}, {"D", Key::local_point}, {"EEEE", Key::exponent},
-     {"FM", Key::fill_mode}, {"G", Key::group},         {"L", Key::currency},    {"MI", Key::minus},
-     {"PL", Key::plus},      {"PR", Key::brackets},     {"RN", Key::roman},      {"SG", Key::sign},
-     {"SP", Key::spelled},   {"S", Key::local_sign},    {"TH", Key::ordinal},    {"V", Key::shift}});
-
-enum class SignPlace : std::uint8_t { none, before, behind };
-
-struct Item {
-  Key key = Key::literal;
-  std::string_view text;  // of a literal
-};
-
-// A picture: its items, and how many digits they show.
-struct Picture {
-  std::vector<Item> items;
-  int before = 0;  // digits before the point
-  int behind = 0;
-  int shifted = 0;     // digits behind V
-  int first_zero = 0;  // position of the first 0, from 1; 0: none
-  int last_zero = 0;
-  int digits_before_sign = 0;
-  SignPlace local_sign = SignPlace::none;
-  bool has_point = false, fills = false, has_zero = false, has_sign = false, has_brackets = false;
-  bool has_minus = false, has_plus = false, is_roman = false, shifts = false, has_exponent = false;
-  bool leaves_blank = false;
-
-  Status add(Key key);
-};
-
-Status contradiction(std::string message) {
-  return Status(ErrorCode::syntax_error, std::move(message));
-}
-
-Status Picture::add(Key key) {
-  if (has_exponent && key != Key::exponent) return contradiction("\"EEEE\" must be the last pattern used");
-  switch (key) {
-    case Key::nine:
-      if (has_brackets) return contradiction("\"9\" must be ahead of \"PR\"");
-      ++(shifts ? shifted : has_point ? behind : before);
-      break;
-    case Key::zero:
-      if (has_brackets) return contradiction("\"0\" must be ahead of \"PR\"");
-      if (!has_zero && !has_point) {
-        has_zero = true;
-        first_zero = before + 1;
-      }
-      ++(has_point ? behind : before);
-      last_zero = before + behind;
-      break;
-    case Key::blank:
-      if (before == 0 && behind == 0 && !has_zero) leaves_blank = true;
-      break;
-    case Key::local_point:
-    case Key::point:
-      if (has_point) return contradiction("multiple decimal points");
-      if (shifts) return contradiction("cannot use \"V\" and decimal point together");
-      has_point = true;
-      break;
-    case Key::fill_mode:
-      fills = true;
-      break;
-    case Key::local_sign:
-      if (has_sign) return contradiction("cannot use \"S\" twice");
-      if (has_plus || has_minus || has_brackets)
-        return contradiction("cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together");
-      has_sign = true;
-      local_sign = has_point ? SignPlace::behind : SignPlace::before;
-      if (!has_point) digits_before_sign = before;
-      break;
-    case Key::minus:
-      if (has_sign) return contradiction("cannot use \"S\" and \"MI\" together");
-      has_minus = true;
-      break;
-    case Key::plus:
-      if (has_sign) return contradiction("cannot use \"S\" and \"PL\" together");
-      has_plus = true;
-      break;
-    case Key::sign:
-      if (has_sign) return contradiction("cannot use \"S\" and \"SG\" together");
-      has_minus = has_plus = true;
-      break;
-    case Key::brackets:
-      if (has_sign || has_plus || has_minus)
-        return contradiction("cannot use \"PR\" and \"S\"/\"PL\"/\"MI\"/\"SG\" together");
-      has_brackets = true;
-      break;
-    case Key::roman:
-    case Key::small_roman:
-      is_roman = true;
-      break;
-    case Key::shift:
-      if (has_point) return contradiction("cannot use \"V\" and decimal point together");
-      shifts = true;
-      break;
-    case Key::exponent:
-      if (has_exponent) return contradiction("cannot use \"EEEE\" twice");
-      if (leaves_blank || fills || has_sign || has_brackets || has_minus || has_plus || is_roman || shifts)
-        return contradiction("\"EEEE\" is incompatible with other formats");
-      has_exponent = true;
-      break;
-    default:
-      break;
-  }
-  return {};
-}
-
-char in_small(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
-// A word in capitals or in small letters.
-std::optional<Item> keyword_at(std::string_view text) {
-  for (const Keyword& keyword : kKeywords) {
-    const std::string_view written = text.substr(0, keyword.text.size());
-    const bool is_small = std::ranges::equal(written, keyword.text, {}, {}, in_small);
-    if (written != keyword.text && !is_small) continue;
-    const Key key = !is_small || written == keyword.text ? keyword.key
-                    : keyword.key == Key::roman          ? Key::small_roman
-                    : keyword.key == Key::ordinal        ? Key::small_ordinal
-                                                         : keyword.key;
-    return Item{key, written};
-  }
-  return std::nullopt;
-}
-
-// Literals borrow from `text`.
-Status read_picture(std::string_view text, Picture& picture) {
-  if (text.size() > kMaxPicture_bytes) {
-    return Status(ErrorCode::limit_exceeded,
-                  "the format of a number can have at most " + std::to_string(kMaxPicture_bytes) + " bytes");
-  }
-  while (!text.empty()) {
-    if (const std::optional<Item> item = keyword_at(text)) {
-      if (Status status = picture.add(item->key); !status.ok()) return status;
-      picture.items.push_back(*item);
-      text.remove_prefix(item->text.size());
-      continue;
-    }
-    const auto add_literal = [&] {
-      const std::size_t bytes = std::min(character_bytes(text), text.size());
-      picture.items.push_back({Key::literal, text.substr(0, bytes)});
-      text.remove_prefix(bytes);
-    };
-    if (text.front() == '"') {
-      text.remove_prefix(1);
-      while (!text.empty() && text.front() != '"') {
-        if (text.front() == '\\' && text.size() > 1) text.remove_prefix(1);
-        add_literal();
-      }
-      if (!text.empty()) text.remove_prefix(1);
-    } else {
-      if (text.starts_with("\\\"")) text.remove_prefix(1);
-      add_literal();
-    }
-  }
-  return {};
 }
 
 std::string roman_numeral(std::int64_t number) {
@@ -251,7 +57,8 @@ std::string_view ordinal_end(std::string_view number) {
 class PictureWriter {
  public:
   // `number`: digits, perhaps with a point. `missing`: so many digits of the picture are before the first.
-  PictureWriter(const Picture& picture, std::string_view number, char sign, int missing, std::string& out)
+  PictureWriter(const NumberPicture& picture, std::string_view number, char sign, int missing,
+                std::string& out)
       : picture_(picture), number_(number), sign_(sign), missing_(missing), out_(out) {
     first_zero_ = picture.first_zero - (picture.first_zero > 0 ? 1 : 0);
     brackets_ = picture.has_brackets;
@@ -263,7 +70,7 @@ class PictureWriter {
   }
 
   void write() {
-    for (const Item& item : picture_.items) write_item(item);
+    for (const NumberPicture::Item& item : picture_.items) write_item(item);
     if (end_) out_.resize(*end_);
   }
 
@@ -275,8 +82,8 @@ class PictureWriter {
     }
     if (sign_ != '-' && picture_.fills) brackets_ = false;
     sign_written_ = sign_ == '+' && picture_.fills && !picture_.has_sign;
-    if (local_sign_ == SignPlace::before && picture_.before == picture_.digits_before_sign)
-      local_sign_ = SignPlace::behind;
+    if (local_sign_ == NumberPicture::SignPlace::before && picture_.before == picture_.digits_before_sign)
+      local_sign_ = NumberPicture::SignPlace::behind;
   }
 
   // In fill mode zeros at the end are left out, up to the last 0 of the picture.
@@ -303,7 +110,7 @@ class PictureWriter {
     const bool shows_digit = position_ >= missing_ || (picture_.has_zero && first_zero_ == position_);
     if (sign_written_ || !shows_digit || (is_lone_zero() && !ends_with_point())) return;
     if (picture_.has_sign) {
-      if (local_sign_ != SignPlace::before) return;
+      if (local_sign_ != NumberPicture::SignPlace::before) return;
       out_ += sign_ == '-' ? '-' : '+';
     } else if (brackets_) {
       out_ += sign_ == '+' ? ' ' : '<';
@@ -315,11 +122,11 @@ class PictureWriter {
     sign_written_ = true;
   }
 
-  void write_digit(Key key) {
+  void write_digit(NumberPicture::Key key) {
     const char digit = at_ < number_.size() ? number_[at_] : '\0';
     if (digit == '.') {
       out_ += '.';
-    } else if (last_digit_ && at_ > *last_digit_ && key != Key::zero) {
+    } else if (last_digit_ && at_ > *last_digit_ && key != NumberPicture::Key::zero) {
       // Left out.
     } else if (is_lone_zero()) {
       if (!picture_.fills) {
@@ -338,7 +145,7 @@ class PictureWriter {
     if (digit != '\0') ++at_;
   }
 
-  void write_place(Key key) {
+  void write_place(NumberPicture::Key key) {
     if (picture_.is_roman) return;
     in_number_ = false;
     write_sign();
@@ -355,7 +162,7 @@ class PictureWriter {
     if (position_ + 1 == end) {
       if (sign_written_ && brackets_) {
         out_ += sign_ == '+' ? ' ' : '>';
-      } else if (picture_.has_sign && local_sign_ == SignPlace::behind) {
+      } else if (picture_.has_sign && local_sign_ == NumberPicture::SignPlace::behind) {
         out_ += sign_ == '-' ? '-' : '+';
       }
     }
@@ -373,54 +180,55 @@ class PictureWriter {
     return text;
   }
 
-  void write_item(const Item& item) {
+  void write_item(const NumberPicture::Item& item) {
     switch (item.key) {
-      case Key::literal:
+      case NumberPicture::Key::literal:
         out_ += item.text;
         return;
-      case Key::nine:
-      case Key::zero:
-      case Key::point:
-      case Key::local_point:
+      case NumberPicture::Key::nine:
+      case NumberPicture::Key::zero:
+      case NumberPicture::Key::point:
+      case NumberPicture::Key::local_point:
         write_place(item.key);
         return;
-      case Key::comma:
-      case Key::group:
+      case NumberPicture::Key::comma:
+      case NumberPicture::Key::group:
         if (in_number_) {
           out_ += ',';
         } else if (!picture_.fills) {
           out_ += ' ';
         }
         return;
-      case Key::currency:
+      case NumberPicture::Key::currency:
         out_ += ' ';
         return;
-      case Key::roman:
-      case Key::small_roman: {
-        const std::string text = item.key == Key::roman ? std::string(number_) : in_lower_case(number_);
+      case NumberPicture::Key::roman:
+      case NumberPicture::Key::small_roman: {
+        const std::string text =
+            item.key == NumberPicture::Key::roman ? std::string(number_) : in_lower_case(number_);
         if (!picture_.fills && text.size() < 15) out_.append(15 - text.size(), ' ');
         out_ += text;
         return;
       }
-      case Key::ordinal:
-      case Key::small_ordinal:
-        write_ordinal(item.key == Key::small_ordinal);
+      case NumberPicture::Key::ordinal:
+      case NumberPicture::Key::small_ordinal:
+        write_ordinal(item.key == NumberPicture::Key::small_ordinal);
         return;
-      case Key::minus:
+      case NumberPicture::Key::minus:
         if (sign_ == '-') {
           out_ += '-';
         } else if (!picture_.fills) {
           out_ += ' ';
         }
         return;
-      case Key::plus:
+      case NumberPicture::Key::plus:
         if (sign_ == '+') {
           out_ += '+';
         } else if (!picture_.fills) {
           out_ += ' ';
         }
         return;
-      case Key::sign:
+      case NumberPicture::Key::sign:
         out_ += sign_;
         return;
       default:
@@ -428,14 +236,14 @@ class PictureWriter {
     }
   }
 
-  const Picture& picture_;
+  const NumberPicture& picture_;
   std::string_view number_;
   char sign_;
   int missing_;
   std::string& out_;
   int first_zero_ = 0;
   bool brackets_ = false;
-  SignPlace local_sign_ = SignPlace::none;
+  NumberPicture::SignPlace local_sign_ = NumberPicture::SignPlace::none;
   bool sign_written_ = false;
   bool in_number_ = false;
   int last_position_ = 0;
@@ -446,7 +254,7 @@ class PictureWriter {
 };
 
 // `text`: of the number, rounded to the picture's digits.
-void write_number(const Picture& picture, std::string text, std::string& out) {
+void write_number(const NumberPicture& picture, std::string text, std::string& out) {
   const char sign = text.starts_with('-') ? '-' : '+';
   if (sign == '-') text.erase(0, 1);
   const int before = static_cast<int>(std::min(text.find('.'), text.size()));
@@ -461,7 +269,7 @@ void write_number(const Picture& picture, std::string text, std::string& out) {
   PictureWriter(picture, text, sign, missing, out).write();
 }
 
-Status write_roman(const Picture& picture, const Decimal& number, std::string& out) {
+Status write_roman(const NumberPicture& picture, const Decimal& number, std::string& out) {
   const Result<std::int64_t> whole = to_integer(number);
   if (!whole.ok() || *whole < INT32_MIN || *whole > INT32_MAX)
     return Status(ErrorCode::numeric_out_of_range, "integer out of range");
@@ -506,7 +314,7 @@ std::string in_scientific(const Decimal& number, int behind) {
 }  // namespace
 
 Status append_formatted(std::string& out, const Decimal& number, std::string_view text) {
-  Picture picture;
+  NumberPicture picture;
   if (Status status = read_picture(text, picture); !status.ok()) return status;
   if (text.empty()) return {};
   if (picture.is_roman) return write_roman(picture, number, out);
@@ -528,7 +336,7 @@ Status append_formatted(std::string& out, const Decimal& number, std::string_vie
 }
 
 Status append_formatted(std::string& out, double number, int digits, std::string_view text) {
-  Picture picture;
+  NumberPicture picture;
   if (Status status = read_picture(text, picture); !status.ok()) return status;
   if (text.empty()) return {};
   if (picture.is_roman) {
