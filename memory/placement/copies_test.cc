@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,16 +14,14 @@
 #include "memory/placement/claim.h"
 #include "memory/placement/copies.h"
 #include "memory/placement/region_host.h"
-#include "memory/placement/vacancy.h"
+#include "memory/placement/testing/vacancy_process.h"
 
 namespace namdb::memory {
 namespace copies_test {
 
 using fabric::sim::SimClientFabric;
 using fabric::sim::SimNode;
-using fabric::sim::SimServerFabric;
 using fabric::sim::SimWorld;
-using placement::Configuration;
 using placement::MoveState;
 using placement::Place;
 using placement::testing::MemoryStore;
@@ -34,35 +31,27 @@ using testing::FaultDisk;
 using testing::finished_disk;
 using testing::kDatabaseFolder;
 using testing::LifeOptions;
+using testing::load_keeper;
 using testing::Machine;
 using testing::opened_rows;
+using testing::placed_record;
 using testing::Told;
+using testing::VacancyProcess;
+using testing::vacant_record;
 using End = FaultDisk::End;
 
 const std::string kFirst = "sim:m0";
 const std::string kSecond = "sim:n0";
 
-std::unique_ptr<PlaceKeeper> keeper_on(SimWorld& world, SimNode& node, FaultDisk& disk,
-                                       PlaceState otherwise) {
-  auto found = world.run(node, PlaceKeeper::load(disk, kDatabaseFolder));
-  REQUIRE(found.ok());
-  PlaceRecord record;
-  record.state = otherwise;
-  record.configuration = Configuration(1);
-  if (otherwise == PlaceState::here) record.database_id = testing::kDatabaseId;
-  if (*found) record = **found;
-  return std::make_unique<PlaceKeeper>(node, disk, kDatabaseFolder, std::move(record));
-}
-
 // A process that follows the region's primary.
 class CopyProcess {
  public:
-  CopyProcess(SimWorld& world, FaultDisk& disk, End end, SharedConfiguration& shared, std::string address,
-              std::uint64_t stop_at = FaultDisk::kNever)
-      : world_(world), node_(world.add_node(address)), store_(node_, shared), memory_(64) {
+  CopyProcess(SimWorld& world, FaultDisk& disk, End end, SharedConfiguration& shared,
+              const std::string& address, std::uint64_t stop_at = FaultDisk::kNever)
+      : world_(world), node_(world.add_node(address)), store_(node_, shared) {
     disk.restart(end, node_);
     disk.stop_at(FaultDisk::kNever);
-    keeper_ = keeper_on(world, node_, disk, PlaceState::vacant);
+    keeper_ = load_keeper(world, node_, disk, vacant_record());
     if (keeper_->record().state == PlaceState::here) {
       // By the store it is another's now.
       PlaceRecord record = keeper_->record();
@@ -76,17 +65,11 @@ class CopyProcess {
     following.options.piece_bytes = 16U << 10;
     following.options.first_silence_ns = 3 * kSecond_ns;
     following.options.notice = [this](const std::string& line) { lines_.push_back(line); };
-    const Vacancy::MakeServer make_server = [this](fabric::Service& service) {
-      return std::make_unique<SimServerFabric>(node_, std::as_writable_bytes(std::span(memory_)), service);
-    };
-    vacancy_ = std::make_unique<Vacancy>(node_, std::make_unique<SimClientFabric>(node_), make_server, disk,
-                                         *keeper_, ArrivalOptions(), std::move(following));
-    node_.spawn(gate_, run(address));
-    world.run_until([this] { return listens_ || ended_; }, kSecond_ns);
+    process_ = std::make_unique<VacancyProcess>(world, node_, disk, *keeper_, address, ArrivalOptions(),
+                                                std::move(following));
   }
   ~CopyProcess() {
-    vacancy_->stop();
-    world_.run(node_, close());
+    process_.reset();
     world_.run(node_, store_.close());
   }
   CopyProcess(const CopyProcess&) = delete;
@@ -94,34 +77,23 @@ class CopyProcess {
 
   SimNode& node() { return node_; }
   MemoryStore& store() { return store_; }
-  Vacancy& vacancy() { return *vacancy_; }
-  bool ended() const { return ended_; }
-  const Status& status() const { return status_; }
+  bool ended() const { return process_->ended(); }
+  const Status& status() const { return process_->status(); }
   PlaceState state() const { return keeper_->record().state; }
-  bool here() const { return ended_ && state() == PlaceState::here; }
+  bool here() const { return ended() && state() == PlaceState::here; }
   bool in_sync() const {
-    return !ended_ && vacancy_->follower() != nullptr && vacancy_->follower()->in_sync();
+    const Follower* const follower = process_->vacancy().follower();
+    return !ended() && follower != nullptr && follower->in_sync();
   }
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
-  reactor::Task<void> run(std::string address) {
-    status_ = co_await vacancy_->run(std::move(address), [this] { listens_ = true; });
-    ended_ = true;
-  }
-  reactor::Task<void> close() { co_await gate_.close(); }
-
   SimWorld& world_;
   SimNode& node_;
   MemoryStore store_;
-  std::vector<std::uint64_t> memory_;
   std::vector<std::string> lines_;
   std::unique_ptr<PlaceKeeper> keeper_;
-  std::unique_ptr<Vacancy> vacancy_;
-  Status status_;
-  bool listens_ = false;
-  bool ended_ = false;
-  reactor::Gate gate_;
+  std::unique_ptr<VacancyProcess> process_;
 };
 
 // A process that has the region.
@@ -132,7 +104,7 @@ class PrimaryProcess {
       : life_(disk, end, options(address, stop_at)), store_(node(), shared) {
     if (!life_.status().ok()) return;
     parts().has_store = true;
-    keeper_ = keeper_on(world(), node(), disk, PlaceState::here);
+    keeper_ = load_keeper(world(), node(), disk, placed_record());
     ClaimOptions claim;
     claim.address = address;
     claim.database_id = testing::kDatabaseId;

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,14 +12,13 @@
 #include "memory/opening/checkpoints.h"
 #include "memory/opening/testing/disk_lives.h"
 #include "memory/placement/region_host.h"
-#include "memory/placement/vacancy.h"
+#include "memory/placement/testing/vacancy_process.h"
 
 namespace namdb::memory {
 namespace {
 
 using fabric::sim::SimClientFabric;
 using fabric::sim::SimNode;
-using fabric::sim::SimServerFabric;
 using fabric::sim::SimWorld;
 using placement::Configuration;
 using placement::MoveReply;
@@ -30,42 +28,24 @@ using testing::FaultDisk;
 using testing::finished_disk;
 using testing::kDatabaseFolder;
 using testing::LifeOptions;
+using testing::load_keeper;
 using testing::Machine;
 using testing::opened_rows;
+using testing::placed_record;
 using testing::Told;
+using testing::VacancyProcess;
+using testing::vacant_record;
 using End = FaultDisk::End;
 
 const std::string kOldAddress = "sim:m0";
 const std::string kNewAddress = "sim:n0";
-
-PlaceRecord vacant_record() {
-  PlaceRecord record;
-  record.state = PlaceState::vacant;
-  record.configuration = Configuration(1);
-  return record;
-}
-
-PlaceRecord placed_record() {
-  PlaceRecord record;
-  record.database_id = testing::kDatabaseId;
-  record.configuration = Configuration(1);
-  return record;
-}
-
-std::unique_ptr<PlaceKeeper> load_keeper(SimWorld& world, SimNode& node, FaultDisk& disk,
-                                         PlaceRecord otherwise) {
-  auto found = world.run(node, PlaceKeeper::load(disk, kDatabaseFolder));
-  REQUIRE(found.ok());
-  if (*found) otherwise = **found;
-  return std::make_unique<PlaceKeeper>(node, disk, kDatabaseFolder, std::move(otherwise));
-}
 
 // A process on a node of its own whose region is elsewhere.
 class VacantProcess {
  public:
   VacantProcess(SimWorld& world, FaultDisk& disk, End end, const std::string& address,
                 std::uint64_t pause_ns = kSecond_ns, std::uint64_t stop_at = FaultDisk::kNever)
-      : world_(world), node_(world.add_node(address)), memory_(64) {
+      : node_(world.add_node(address)) {
     disk.restart(end, node_);
     disk.stop_at(FaultDisk::kNever);
     keeper_ = load_keeper(world, node_, disk, vacant_record());
@@ -76,44 +56,20 @@ class VacantProcess {
     options.near_bytes = 1;
     options.looks = 3;
     options.piece_bytes = 16U << 10;
-    const Vacancy::MakeServer make_server = [this](fabric::Service& service) {
-      return std::make_unique<SimServerFabric>(node_, std::as_writable_bytes(std::span(memory_)), service);
-    };
-    vacancy_ = std::make_unique<Vacancy>(node_, std::make_unique<SimClientFabric>(node_), make_server, disk,
-                                         *keeper_, std::move(options));
-    node_.spawn(gate_, run(address));
-    world.run_until([this] { return listens_ || ended_; }, kSecond_ns);
+    process_ = std::make_unique<VacancyProcess>(world, node_, disk, *keeper_, address, std::move(options));
   }
-  ~VacantProcess() {
-    vacancy_->stop();
-    world_.run(node_, close());
-  }
-  VacantProcess(const VacantProcess&) = delete;
-  VacantProcess& operator=(const VacantProcess&) = delete;
 
-  void stop() { vacancy_->stop(); }
-  bool stopped() const { return vacancy_->stopped(); }
-  bool ended() const { return ended_; }
-  const Status& status() const { return status_; }
+  void stop() { process_->vacancy().stop(); }
+  bool stopped() const { return process_->vacancy().stopped(); }
+  bool ended() const { return process_->ended(); }
+  const Status& status() const { return process_->status(); }
   const PlaceRecord& record() const { return keeper_->record(); }
   PlaceState state() const { return record().state; }
 
  private:
-  reactor::Task<void> run(std::string address) {
-    status_ = co_await vacancy_->run(std::move(address), [this] { listens_ = true; });
-    ended_ = true;
-  }
-  reactor::Task<void> close() { co_await gate_.close(); }
-
-  SimWorld& world_;
   SimNode& node_;
-  std::vector<std::uint64_t> memory_;
   std::unique_ptr<PlaceKeeper> keeper_;
-  std::unique_ptr<Vacancy> vacancy_;
-  Status status_;
-  bool listens_ = false;
-  bool ended_ = false;
-  reactor::Gate gate_;
+  std::unique_ptr<VacancyProcess> process_;
 };
 
 // A process that has the region, with what belongs to it beside DurableLife.
