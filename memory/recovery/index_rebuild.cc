@@ -21,11 +21,17 @@ layout::ServerId server_of(const control::IndexDescriptor& index, const std::str
 }  // namespace
 
 PlaceReader::What PlaceReader::read(std::uint64_t place) {
-  body_.resize(table_.shape.record.body_bytes());
-  recovery_.region.read(place + 8, body_);
+  const std::uint64_t length = table_.shape.record.body_bytes();
+  if (recovery_.certified) {
+    body_ = {recovery_.region.at(place + 8), length};
+  } else {
+    copy_.resize(length);
+    recovery_.region.read(place + 8, copy_);
+    body_ = copy_;
+  }
   const layout::BodyHeader header = layout::decode_body_header(body_.data());
-  if (layout::certify_body(body_, recovery_.region.address(place)) && header.table == table_.shape.id)
-    return header.deleted ? What::deleted : What::row;
+  const bool whole = recovery_.certified || layout::certify_body(body_, recovery_.region.address(place));
+  if (whole && header.table == table_.shape.id) return header.deleted ? What::deleted : What::row;
   const bool empty = std::ranges::all_of(body_, [](std::byte byte) { return byte == std::byte{0}; });
   return empty ? What::nothing : What::torn;
 }
@@ -81,7 +87,8 @@ reactor::Task<Result<IndexKeys>> collect_index_keys(Recovery recovery, TablePoin
     const bool sorted = keys[server_of(index, key.bytes)].add(key.bytes);
     if (++in_step < recovery.options.step_units && !sorted) continue;
     in_step = 0;
-    co_await recovery.executor.yield();
+    Status status = co_await recovery.rest();
+    if (!status.ok()) co_return status;
   }
   for (auto& [server, runs] : keys) runs.finish();
   co_return std::move(keys);
@@ -103,7 +110,8 @@ reactor::Task<Result<std::unique_ptr<BTree>>> load_index(Recovery recovery, cont
     ++recovery.progress.keys;
     if (++in_step < recovery.options.step_units) continue;
     in_step = 0;
-    co_await recovery.executor.yield();
+    status = co_await recovery.rest();
+    if (!status.ok()) co_return status;
   }
   std::unique_ptr<BTree> tree = loader.finish();
   if (tree == nullptr)

@@ -18,7 +18,11 @@ using layout::BucketArray;
 class TableRebuild {
  public:
   TableRebuild(Recovery recovery, Table& table)
-      : region_(recovery.region), options_(recovery.options), table_(table), shape_(table.shape.record) {}
+      : region_(recovery.region),
+        options_(recovery.options),
+        table_(table),
+        shape_(table.shape.record),
+        certified_(recovery.certified) {}
 
   // The next place in use; 0 behind the last.
   std::uint64_t next(std::uint64_t place) const { return table_.records.next_used(place); }
@@ -52,6 +56,7 @@ class TableRebuild {
   const Options& options_;
   Table& table_;
   const layout::RecordLayout& shape_;
+  bool certified_;
   MainBuckets main_;
 };
 
@@ -63,8 +68,8 @@ Status TableRebuild::corrupt(std::uint64_t place, const std::string& what) const
 
 Status TableRebuild::frame(std::uint64_t place, TableContents& contents) {
   const std::span<std::byte> body = body_at(place);
-  const bool certified = layout::certify_body(body, region_.address(place));
   const layout::BodyHeader header = layout::decode_body_header(body.data());
+  const bool certified = certified_ ? header.table != 0 : layout::certify_body(body, region_.address(place));
   if (certified && header.table != table_.shape.id)
     return corrupt(place, "it is of table " + std::to_string(header.table));
   if (certified && shape_.timestamps)
@@ -175,16 +180,18 @@ reactor::Task<Status> rebuild_buckets(Recovery recovery, TableRebuild& rebuild, 
   if (!status.ok()) co_return status;
   for (std::uint64_t i = 0; i < rebuild.bucket_count(); ++i) {
     rebuild.clear_bucket(i);
-    if (steps.over()) co_await recovery.executor.yield();
+    if (steps.over()) status = co_await recovery.rest();
+    if (!status.ok()) co_return status;
   }
   for (std::uint64_t place = rebuild.next(0); place != 0; place = rebuild.next(place)) {
     status = rebuild.enter(place);
+    if (status.ok() && steps.over()) status = co_await recovery.rest();
     if (!status.ok()) co_return status;
-    if (steps.over()) co_await recovery.executor.yield();
   }
   for (std::uint64_t i = 0; i < rebuild.bucket_count(); ++i) {
     rebuild.seal_chain(i);
-    if (steps.over()) co_await recovery.executor.yield();
+    if (steps.over()) status = co_await recovery.rest();
+    if (!status.ok()) co_return status;
   }
   co_return Status();
 }
@@ -194,6 +201,11 @@ reactor::Task<Status> rebuild_buckets(Recovery recovery, TableRebuild& rebuild, 
 Status Recovery::stopped() const {
   if (!stopping || !stopping()) return Status();
   return Status(ErrorCode::admin_shutdown, "the memory server was told to end while it opened");
+}
+
+reactor::Task<Status> Recovery::rest() const {
+  co_await executor.yield();
+  co_return stopped();
 }
 
 std::uint32_t doublings_for(std::uint64_t rows, std::uint64_t buckets_per_server) {
@@ -213,9 +225,9 @@ reactor::Task<Result<TableContents>> rebuild_table(Recovery recovery, TablePoint
   for (std::uint64_t place = rebuild.next(0); place != 0;) {
     const std::uint64_t following = rebuild.next(place);
     Status status = rebuild.frame(place, contents);
+    if (status.ok() && steps.over()) status = co_await recovery.rest();
     if (!status.ok()) co_return status;
     place = following;
-    if (steps.over()) co_await recovery.executor.yield();
   }
   Status status = co_await rebuild_buckets(recovery, rebuild, contents.rows);
   if (!status.ok()) {

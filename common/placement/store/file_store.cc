@@ -20,7 +20,6 @@
 namespace namdb::placement {
 namespace {
 
-constexpr std::chrono::milliseconds kLockPatience{1000};
 constexpr std::chrono::milliseconds kLockPause{1};
 constexpr std::size_t kMaxFile_bytes = 64U << 20;
 constexpr std::string_view kFirstLine = "namdb configuration, revision ";
@@ -111,7 +110,7 @@ Result<int> FileStore::lock() {
   const std::string path = folder_ + "/lock";
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) return failed("open", path, errno);
-  const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
+  const auto deadline = std::chrono::steady_clock::now() + lock_patience_;
   while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     const int error_number = errno;
     const bool late = stopping() || std::chrono::steady_clock::now() >= deadline;

@@ -11,6 +11,7 @@
 // folder cannot be used, or has something else.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -20,7 +21,11 @@ namespace namdb::placement {
 
 class FileStore final : public BlockingStore {
  public:
-  explicit FileStore(std::string folder) : folder_(std::move(folder)) {}
+  // A lock that another holds is waited for so long.
+  static constexpr std::chrono::milliseconds kLockPatience{1000};
+
+  explicit FileStore(std::string folder, std::chrono::milliseconds lock_patience = kLockPatience)
+      : folder_(std::move(folder)), lock_patience_(lock_patience) {}
 
   std::string name() const override { return "file:" + folder_; }
   Result<ConfigurationStore::Stored> read() override;
@@ -35,6 +40,7 @@ class FileStore final : public BlockingStore {
   Status failed(const std::string& what, const std::string& path, int error_number) const;
 
   std::string folder_;
+  std::chrono::milliseconds lock_patience_;
 };
 
 }  // namespace namdb::placement

@@ -1,4 +1,6 @@
 // Schema changes: outside of blocks they take effect at once (in blocks: session_block_ddl.cc).
+#include <algorithm>
+
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/system/server_table.h"
@@ -108,9 +110,10 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   const auto* const of_roles = plan.as<RolePlan>();
   const auto* const created_view = plan.as<CreateViewPlan>();
   const auto* const dropped_views = plan.as<DropViewPlan>();
+  const auto* const types = plan.as<EnumerationPlan>();
   const bool is_of_tables = sequence == nullptr && created_routine == nullptr &&
                             dropped_routines == nullptr && created_view == nullptr &&
-                            dropped_views == nullptr && of_roles == nullptr;
+                            dropped_views == nullptr && of_roles == nullptr && types == nullptr;
   if (state_ == State::block && is_of_tables) co_return co_await run_block_ddl(plan, sink);
   if (state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
@@ -120,10 +123,14 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   if (created_routine != nullptr) co_return co_await create_routine(*created_routine, sink);
   if (dropped_routines != nullptr) co_return co_await drop_routines(*dropped_routines, sink);
   if (created_view != nullptr) co_return co_await create_view(*created_view, sink);
+  if (types != nullptr) co_return co_await change_types(*types, sink);
   if (dropped_views != nullptr) co_return co_await drop_views(*dropped_views, sink);
   if (sequence != nullptr) co_return co_await change_sequences(*sequence, plan.tag, sink);
-  if (const auto* create = plan.as<CreateTablePlan>())
-    co_return co_await create_table(*create, sink, nullptr);
+  if (const auto* create = plan.as<CreateTablePlan>()) {
+    Status status = co_await create_table(*create, sink, nullptr);
+    if (status.ok() && create->drops_at_commit) co_await drop_temporary(create->table.name);
+    co_return status;
+  }
   if (const auto* create = plan.as<CreateIndexPlan>())
     co_return co_await create_index(*create, sink, nullptr);
   if (const auto* alter = plan.as<AlterTablePlan>()) co_return co_await alter_table(*alter, sink);
@@ -140,6 +147,13 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
 Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink, std::string* made) {
   txn::TableDefinition definition = plan.table;
   Status status = check_may_create();
+  // In PostgreSQL the type of the table's rows has its name.
+  if (status.ok() && facts_.types != nullptr && facts_.types->contains(plan.table.name)) {
+    status = Status(
+        ErrorCode::duplicate_object, "type " + quoted(plan.table.name) + " already exists",
+        "A relation has an associated type of the same name, so you must use a name that doesn't conflict "
+        "with any existing type.");
+  }
   if (!status.ok()) co_return status;
   definition.owner = owner_of_new();
   if (!plan.sequences.empty()) {
@@ -168,6 +182,17 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
     status = co_await engine_.create_table(std::move(wanted));
     if (number == kMaxNames || !choose_other_name(plan, status, number, definition)) break;
   }
+  if (is_new && status.ok()) {
+    status = co_await hold_types(&definition);
+    if (!status.ok()) {
+      const bool were_checked = std::exchange(drops_are_checked_, true);
+      // The first error tells more.
+      static_cast<void>(co_await drop_relations(silent_drop(RelationKind::table, plan.table.name), sink));
+      drops_are_checked_ = were_checked;
+      co_return status;
+    }
+  }
+  if (status.ok()) note_temporary(plan.table.name);
   if (status.ok() && made != nullptr) *made = plan.table.name;
   // Another session has made it meanwhile.
   if (is_new && !status.ok()) {
@@ -304,6 +329,9 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
   if (status.ok()) status = check_dependents(drop, there, dependents, sink);
   if (status.ok()) status = co_await drop_dependents(&dependents);
   if (!status.ok()) co_return status;
+  for (const std::string& name : drop.names) {
+    if (!as_index && std::ranges::find(there, name) == there.end()) forget_temporary(name);
+  }
   for (const std::string& name : there) {
     std::string wanted = name;
     if (as_index) {
@@ -326,6 +354,7 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
     } else if (!status.ok()) {
       co_return status;
     }
+    if (!as_index) forget_temporary(name);
   }
   co_return Status();
 }
