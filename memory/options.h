@@ -11,10 +11,10 @@
 
 #include "common/base/clock.h"
 #include "common/base/random.h"
-#include "common/layout/protocol.h"
-#include "common/layout/stages.h"
 #include "common/layout/stamp.h"
 #include "common/layout/vector_parts.h"
+#include "common/protocols/protocol.h"
+#include "common/protocols/stages.h"
 
 namespace namdb::memory {
 
@@ -78,16 +78,16 @@ struct Options {
   // Of all entries of the catalog together, as they are sent. Compute servers keep a copy for each worker.
   std::uint64_t max_catalog_bytes = 32U << 20;
 
-  // The database's concurrency control (common/layout/protocol.h), the same on all its servers.
-  std::string protocol = std::string(layout::kDefaultProtocol);
+  // The database's concurrency control (common/protocols/protocol.h), the same on all its servers.
+  std::string protocol = std::string(protocol::kDefaultProtocol);
   // Which stages of transactions compute servers run two-sided; the same on all servers.
-  layout::StageCode stages;
+  protocol::StageCode stages;
   // Records of new tables have reader words, so that readers can share locks
   // (compute/protocol/two_phase_locking). The same on all servers; only where the protocol locks rows.
   bool shared_read_locks = false;
   // How the timestamp vector lies on the memory servers; the same on all of them.
   layout::VectorSpread timestamp_vector = layout::VectorSpread::whole;
-  // Of which preset (common/layout/presets.h) protocol and stages are; empty: none. The same on all servers.
+  // The preset of protocol and stages (common/protocols/presets.h); empty: none. The same on all servers.
   std::string preset;
   std::uint16_t server_id = 0;
   std::uint16_t server_count = 1;

@@ -29,7 +29,7 @@ TEST_CASE("encryption of the fabric is auto, off or required") {
   CHECK(!parse_encryption("--fabric-encryption on", value));
 }
 
-TEST_CASE("what cannot be encrypted is refused, with the reason") {
+TEST_CASE("a fabric that cannot be encrypted is refused, with the reason") {
   CHECK(wrong_encryption("required", "tcp", true).empty());
   CHECK(wrong_encryption("required", "tcp", false).find("--cluster-key") != std::string::npos);
   CHECK(wrong_encryption("required", "verbs", true).find("cannot encrypt") != std::string::npos);

@@ -83,7 +83,7 @@ Result<Secret> EphemeralKey::agree(const Share& other) const {
   ::EVP_PKEY_CTX_free(context);
   ::EVP_PKEY_free(peer);
   if (agreed) return secret;
-  return Status(ErrorCode::protocol_violation, "the peer's half of the connection's key is none");
+  return Status(ErrorCode::protocol_violation, "the peer's half of the connection's key is malformed");
 }
 
 SessionSecrets derive_secrets(const ClusterKey& key, const Secret& agreed, std::string_view transport,

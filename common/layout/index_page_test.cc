@@ -141,7 +141,7 @@ TEST_CASE("a page that cannot hold its entries says so", "[index]") {
   CHECK_FALSE(page.writer().build({9, 1, 0, "a", std::nullopt}, entries));
 }
 
-TEST_CASE("whatever bytes stand in a page, looking whether it is valid stays within it", "[index]") {
+TEST_CASE("the check of a page stays within it, whichever bytes stand there", "[index]") {
   Random random(5);
   Page sound;
   const std::vector<IndexPageEntry> entries{{"b", 8}, {"d", 16}, {"f", 24}};

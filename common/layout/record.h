@@ -7,8 +7,7 @@
 //   16 + body_bytes        ring headers, one word a ring slot
 //   ... + 8 * ring_slots   reader words, in databases whose readers share locks: ⟨slot, priority, locked⟩ of
 //                          a transaction that keeps the record from being written, 0 = free; set and cleared
-//                          by CAS (compute/protocol/two_phase_locking/reader_words.h). Where there are any,
-//                          there is no ring
+//                          by CAS. Where there are any, there is no ring
 //   ... + 8 * reader_words ring payloads, room for one body each (version_image.h)
 //
 // A body is self-certifying:

@@ -1,4 +1,4 @@
-// Where protocols have timestamps (protocol.h), in the first page of every region, behind the region map:
+// Where versions have timestamps, in the first page of every region, behind the region map:
 //   1024  the forgotten timestamp: that of all rows and index entries which are not there any more
 //   1032  floors, one for the tables of every number modulo kTimestampFloors: no commit that writes to such a
 //         table here has this timestamp or an older one from now on, if it has not all its locks yet

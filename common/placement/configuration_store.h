@@ -61,4 +61,16 @@ inline Status check_owner(const ConfigurationStore& store, const Configuration& 
                 "use another folder or name for each database");
 }
 
+// Whether a region's place there is as new as the one that this host knows. Error configuration: an older
+// value was put there, whose word counts for nothing.
+inline Status check_age(const ConfigurationStore& store, const Place& stored, std::uint64_t known_number) {
+  if (stored.number >= known_number) return Status();
+  return Status(
+      ErrorCode::configuration,
+      "the configuration store " + store.name() + " has place " + std::to_string(stored.number) +
+          " of the region, and this host knows place " + std::to_string(known_number),
+      "if the store was restored from a backup: stop all memory servers, remove its value, and start "
+      "those that served last before the others");
+}
+
 }  // namespace namdb::placement

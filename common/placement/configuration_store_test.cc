@@ -91,5 +91,17 @@ TEST_CASE("another database's value is refused", "[placement]") {
   CHECK(check_owner(store, stored, 7, 2).code() == ErrorCode::configuration);
 }
 
+TEST_CASE("a value with an older place than a host knows is refused", "[placement]") {
+  ManualExecutor executor;
+  SharedConfiguration shared;
+  const MemoryStore store(executor, shared);
+  CHECK(check_age(store, {5, "a:1", {}}, 4).ok());
+  CHECK(check_age(store, {5, "a:1", {}}, 5).ok());
+  const Status older = check_age(store, {5, "a:1", {}}, 6);
+  CHECK(older.code() == ErrorCode::configuration);
+  CHECK(older.message() ==
+        "the configuration store memory has place 5 of the region, and this host knows place 6");
+}
+
 }  // namespace configuration_store_test
 }  // namespace namdb::placement

@@ -41,7 +41,7 @@ TEST_CASE("requests of copies are read back, and others are refused", "[placemen
   CHECK(decode_leave(encode(LeaveRequest{"to:1", true}))->force);
 }
 
-TEST_CASE("what a primary tells its copies is read back, and others are refused", "[placement]") {
+TEST_CASE("calls of a primary to its copies are read back, and others are refused", "[placement]") {
   FollowReply reply;
   reply.answer = FollowAnswer::blocks;
   reply.database_id = 7;

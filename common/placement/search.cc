@@ -37,7 +37,7 @@ reactor::Task<bool> PlaceSearch::ask(fabric::ClientFabric* fabric, std::vector<H
     deadline_ns = std::min(deadline_ns, executor_.now_ns() + kLinger_ns);
   }
   round->over = true;
-  judge(*round);
+  learn_from(*round);
   co_return places_.number() != before;
 }
 
@@ -68,7 +68,7 @@ void PlaceSearch::answered(Round& round, const Result<std::string>& reply) {
   changed_.notify_all();
 }
 
-void PlaceSearch::judge(Round& round) {
+void PlaceSearch::learn_from(Round& round) {
   std::set<std::uint64_t> databases;
   for (const Configuration& answer : round.answers) {
     if (answer.database_id() != 0) databases.insert(answer.database_id());

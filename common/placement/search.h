@@ -70,7 +70,7 @@ class PlaceSearch {
 
   reactor::Task<void> ask_host(fabric::ClientFabric* fabric, std::shared_ptr<Round> round, Host host);
   void answered(Round& round, const Result<std::string>& reply);
-  void judge(Round& round);
+  void learn_from(Round& round);
 
   reactor::Executor& executor_;
   MakeHello make_hello_;

@@ -112,7 +112,7 @@ TEST_CASE("an answer that comes late is learned all the same", "[search]") {
   CHECK(searcher.place(1) == Place{1, "sim:c"});
 }
 
-TEST_CASE("what hosts of another database say is not learned", "[search]") {
+TEST_CASE("answers of hosts of another database are not learned", "[search]") {
   SimWorld world(1);
   const SimulatedHost stranger(world, "sim:a", moved(1, {5, "sim:x"}, kDatabase + 1));
   const SimulatedHost own(world, "sim:b", moved(1, {1, "sim:c"}));

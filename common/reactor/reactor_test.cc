@@ -116,7 +116,7 @@ TEST_CASE("more operations than the queue holds are submitted in several pieces"
   ::close(pair[1]);
 }
 
-TEST_CASE("what one turn prepares is submitted by one system call") {
+TEST_CASE("operations that one turn prepares are submitted by one system call") {
   auto reactor = make_reactor();
   int pair[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);

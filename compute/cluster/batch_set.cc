@@ -92,20 +92,21 @@ std::optional<layout::ServerId> BatchSet::only_server() const {
   return only(server) ? std::optional(server) : std::nullopt;
 }
 
-reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters, layout::Stage stage) {
+reactor::Task<Status> BatchSet::run(fabric::OperationCounters& counters, protocol::Stage stage) {
   return cluster_.stage_times() == nullptr ? run_in_background(counters, stage) : run_timed(counters, stage);
 }
 
-reactor::Task<Status> BatchSet::run_timed(fabric::OperationCounters& counters, layout::Stage stage) {
+reactor::Task<Status> BatchSet::run_timed(fabric::OperationCounters& counters, protocol::Stage stage) {
   const StageTimer timer(cluster_.stage_times(), cluster_.executor(), counters);
   // READs that are posted with lookups by memory servers are awaited together with them.
   const bool finds = finds_ != nullptr && !finds_->empty();
   Status status = co_await run_in_background(counters, stage);
-  timer.end(finds ? layout::Stage::find : stage);
+  timer.end(finds ? protocol::Stage::find : stage);
   co_return status;
 }
 
-reactor::Task<Status> BatchSet::run_in_background(fabric::OperationCounters& counters, layout::Stage stage) {
+reactor::Task<Status> BatchSet::run_in_background(fabric::OperationCounters& counters,
+                                                  protocol::Stage stage) {
   const auto any = [this](const auto& is) {
     return std::ranges::any_of(
         batches_, [&is](const fabric::Batch& batch) { return std::ranges::any_of(batch.operations(), is); });
@@ -117,7 +118,7 @@ reactor::Task<Status> BatchSet::run_in_background(fabric::OperationCounters& cou
   return two_sided ? run_by_calls(counters) : run(counters);
 }
 
-reactor::Task<Status> BatchSet::run_with_finds(fabric::OperationCounters& counters, layout::Stage stage) {
+reactor::Task<Status> BatchSet::run_with_finds(fabric::OperationCounters& counters, protocol::Stage stage) {
   std::unique_ptr<FindSet> finds = std::move(finds_);
   finds->post(counters);
   if (empty()) ++counters.round_trips;

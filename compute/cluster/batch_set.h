@@ -77,9 +77,9 @@ class BatchSet {
   reactor::Task<Status> run(fabric::OperationCounters& counters);
   // The same, as one call a memory server where the database runs that stage two-sided. (Operations that are
   // too long for a call, as of scans, are posted all the same, if nothing with them swaps words.)
-  reactor::Task<Status> run(fabric::OperationCounters& counters, layout::Stage stage);
+  reactor::Task<Status> run(fabric::OperationCounters& counters, protocol::Stage stage);
   // The same where no transaction waits for it: its time is not counted (stage_times.h).
-  reactor::Task<Status> run_in_background(fabric::OperationCounters& counters, layout::Stage stage);
+  reactor::Task<Status> run_in_background(fabric::OperationCounters& counters, protocol::Stage stage);
 
   // Posts everything now, and counts it; run() then only waits.
   void post(fabric::OperationCounters& counters);
@@ -114,9 +114,9 @@ class BatchSet {
     named_.push_back({place.server(), at(place.server()).operations().size(), operation, reply, word});
   }
   reactor::PooledVector<Asked> operations_of_call(layout::ServerId server) const;
-  reactor::Task<Status> run_timed(fabric::OperationCounters& counters, layout::Stage stage);
+  reactor::Task<Status> run_timed(fabric::OperationCounters& counters, protocol::Stage stage);
   reactor::Task<Status> run_by_calls(fabric::OperationCounters& counters);
-  reactor::Task<Status> run_with_finds(fabric::OperationCounters& counters, layout::Stage stage);
+  reactor::Task<Status> run_with_finds(fabric::OperationCounters& counters, protocol::Stage stage);
   reactor::Task<Status> run_one_by_one(fabric::OperationCounters& counters);
   Cluster& cluster_;
   reactor::PooledVector<fabric::Batch> batches_;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/calls/protocol_version.h"
-#include "common/layout/presets.h"
+#include "common/protocols/presets.h"
 #include "compute/cluster/away_channel.h"
 #include "proto/control.pb.h"
 
@@ -22,7 +22,7 @@ Status of_server(std::size_t server, const Status& error) {
                 error.hint());
 }
 
-// Of the region of a server that is away: no address there is judged.
+// Of the region of a server that is away: no address there is checked.
 constexpr std::uint64_t kAnyLength_bytes = std::uint64_t{1} << 47;
 
 // It is away, and not another server than it should be.
@@ -100,17 +100,17 @@ Status Cluster::accept(std::size_t i, const control::Welcome& welcome) {
                                      std::to_string(welcome.server_count()) + ", not " + std::to_string(i) +
                                      " of " + std::to_string(options_.memory_servers.size()));
   }
-  const layout::ProtocolTraits* const protocol = layout::find_protocol(welcome.protocol());
+  const protocol::ProtocolTraits* const protocol = protocol::find_protocol(welcome.protocol());
   if (protocol == nullptr || (i > 0 && protocol != protocol_)) {
     return disagreement(address, "runs protocol \"" + welcome.protocol() + "\"" +
                                      (i > 0 ? ", server 0 " + std::string(protocol_->name) : ""));
   }
-  const auto stages = layout::StageCode::parse(welcome.stages());
+  const auto stages = protocol::StageCode::parse(welcome.stages());
   if (!stages || (i > 0 && *stages != stages_)) {
     return disagreement(address,
                         "runs stages " + welcome.stages() + (i > 0 ? ", server 0 " + stages_.text() : ""));
   }
-  const layout::Preset* const preset = layout::find_preset(welcome.preset());
+  const protocol::Preset* const preset = protocol::find_preset(welcome.preset());
   if ((preset == nullptr && !welcome.preset().empty()) || (i > 0 && welcome.preset() != preset_)) {
     return disagreement(
         address, "has preset \"" + welcome.preset() + "\"" + (i > 0 ? ", server 0 \"" + preset_ + "\"" : ""));

@@ -19,11 +19,11 @@
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
 #include "common/layout/global_address.h"
-#include "common/layout/protocol.h"
 #include "common/layout/region_map.h"
-#include "common/layout/stages.h"
 #include "common/layout/timestamp_vector.h"
 #include "common/layout/vector_parts.h"
+#include "common/protocols/protocol.h"
+#include "common/protocols/stages.h"
 #include "common/reactor/task.h"
 #include "compute/cluster/optimisations.h"
 #include "compute/cluster/soft_time.h"
@@ -92,8 +92,8 @@ class Cluster {
   }
   std::uint64_t max_transaction_ns() const { return max_transaction_ns_; }
   // The database's. Once connected.
-  const layout::ProtocolTraits& protocol() const { return *protocol_; }
-  layout::StageCode stages() const { return stages_; }
+  const protocol::ProtocolTraits& protocol() const { return *protocol_; }
+  protocol::StageCode stages() const { return stages_; }
   // Records have reader words.
   bool shared_read_locks() const { return shared_read_locks_; }
   // A commit is visible once it is on disk at all its hosts (durability level `flushed`).
@@ -168,7 +168,7 @@ class Cluster {
   ClusterOptions options_;
   std::vector<Link> links_;
   std::uint64_t max_transaction_ns_ = 0;
-  const layout::ProtocolTraits* protocol_ = nullptr;
+  const protocol::ProtocolTraits* protocol_ = nullptr;
   std::string preset_;
   bool shared_read_locks_ = false;
   bool flushed_ = false;
@@ -176,7 +176,7 @@ class Cluster {
   std::uint64_t database_id_ = 0;
   layout::VectorParts vector_parts_;
   Optimisations optimisations_;
-  layout::StageCode stages_;
+  protocol::StageCode stages_;
   TimestampClock timestamps_;
   SoftTime soft_time_;
 };

@@ -41,7 +41,7 @@ TEST_CASE("the leaves of a range are those that hold its keys, in either order",
   CHECK(cache.leaves(kIndex + 1, "", {}, false, 9).empty());
 }
 
-TEST_CASE("what is behind a gap in the cached pages is not known", "[index-cache]") {
+TEST_CASE("keys behind a gap in the cached pages are not known", "[index-cache]") {
   IndexCache cache(kPlenty_bytes);
   learn(cache, "d", "g", {}, 8);
   learn(cache, "m", "r", {}, 80);

@@ -18,7 +18,7 @@ struct Optimisations {
   bool location_cache = true;
   // Rows that a procedure has requested are read together, when it needs the first; without, one by one.
   bool speculative_reads = true;
-  // A commit is answered when it is logged; that it is installed is learned later. Where versions are judged
+  // A commit is answered when it is logged; that it is installed is learned later. Where versions are checked
   // by the timestamp vector it waits, since a session would miss what it has committed.
   bool passive_acknowledgement = true;
   // A transaction that met a conflict pauses as backoff.h says; without, hardly at all, as RCC's

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "common/fabric/counters.h"
-#include "common/layout/stages.h"
+#include "common/protocols/stages.h"
 #include "common/reactor/executor.h"
 
 namespace namdb::txn {
@@ -35,10 +35,10 @@ struct StageTimes {
       return *this;
     }
   };
-  std::array<Cost, layout::kStageNames.size()> stages;
+  std::array<Cost, protocol::kStageNames.size()> stages;
   std::array<Cost, kWaitNames.size()> waits;
 
-  Cost& of(layout::Stage stage) { return stages[static_cast<std::size_t>(stage)]; }
+  Cost& of(protocol::Stage stage) { return stages[static_cast<std::size_t>(stage)]; }
   Cost& of(Wait wait) { return waits[static_cast<std::size_t>(wait)]; }
 };
 

@@ -259,7 +259,7 @@ reactor::Task<Status> ChainLocks::retry(layout::Stamp stamp) {
     }
     post_missing(stamp);
     ++counters_.rereads;
-    const Status status = co_await batches_.run(counters_, layout::Stage::lock);
+    const Status status = co_await batches_.run(counters_, Stage::lock);
     if (!status.ok()) {
       note_held();
       co_return lost_connection(status);

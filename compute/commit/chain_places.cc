@@ -55,7 +55,7 @@ reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
     add_bucket(*chain, next);
     batches_.read(next, chain->buffers.back().data(), layout::kBucket_bytes);
     ++counters_.rereads;
-    const Status status = co_await batches_.run(counters_, layout::Stage::lock);
+    const Status status = co_await batches_.run(counters_, Stage::lock);
     if (!status.ok()) co_return lost_connection(status);
   }
   co_return Status();

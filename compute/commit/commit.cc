@@ -197,7 +197,7 @@ reactor::Task<Status> Commit::lock() {
     if (!part.more()) break;
     together = false;
     if (!batches_.empty()) {
-      const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
+      const Status asked = co_await batches_.run(counters_, Stage::lock);
       if (!asked.ok() && needs_lost()) {
         note_locks();
         co_return lost_connection(asked);
@@ -211,7 +211,7 @@ reactor::Task<Status> Commit::lock() {
   Status ahead;
   if (!batches_.empty()) {
     indexes_.post_ahead();
-    const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
+    const Status asked = co_await batches_.run(counters_, Stage::lock);
     checked_ = checked_ && asked.ok();
     if (indexes_.any()) ahead = co_await indexes_.finish_ahead();
     if (!asked.ok() && needs_lost()) {
@@ -254,10 +254,10 @@ void Commit::note_locks() {
 // All that was read is checked once all locks are held, and index entries stand. Where everything is on one
 // server, READs behind the locks of one call are that.
 void Commit::check_behind_locks() {
-  const layout::StageCode stages = worker_.cluster.stages();
+  const StageCode stages = worker_.cluster.stages();
   Validation* const validation = transaction_.control().validation();
-  if (validation == nullptr || !stages.two_sided(layout::Stage::lock) ||
-      !stages.two_sided(layout::Stage::validate) || indexes_.any())
+  if (validation == nullptr || !stages.two_sided(Stage::lock) || !stages.two_sided(Stage::validate) ||
+      indexes_.any())
     return;
   const auto server = batches_.only_server();
   if (server) checked_ = validation->check_behind_locks(*server, batches_);
@@ -289,7 +289,7 @@ reactor::Task<Status> Commit::wait_for_ring(RecordLock* record) {
     if (!status.ok()) co_return status;
     batches_.read(word, record->ring_word(record->ring_slot), 8);
     ++counters_.rereads;
-    status = co_await batches_.run(counters_, layout::Stage::lock);
+    status = co_await batches_.run(counters_, Stage::lock);
     if (!status.ok()) co_return lost_connection(status);
     if (record->ring_moved(record->ring_slot)) co_return Status();
     const std::uint64_t pause_ns = 50'000;
@@ -393,7 +393,7 @@ bool Commit::may_defer() const {
 }
 
 bool Commit::installs_by_name() const {
-  return worker_.cluster.stages().two_sided(layout::Stage::install) && journal_.can_be_installed();
+  return worker_.cluster.stages().two_sided(Stage::install) && journal_.can_be_installed();
 }
 
 // With several hosts nothing is installed before all parts are there; on disk, before they are durable.
@@ -404,9 +404,9 @@ bool Commit::may_install_with_log() const {
   if (journal_.hosts().size() != 1 || cluster.flushed() || journal_.in_room()) return false;
   // The loss of a server that only has locks leaves no doubt about the commit.
   if (locking() != nullptr && locking()->unlocks_beside(*journal_.hosts().begin())) return false;
-  if (cluster.stages().two_sided(layout::Stage::log)) return installs_by_name();
+  if (cluster.stages().two_sided(Stage::log)) return installs_by_name();
   return transaction_.control().installs_with_log() && rows() <= RowParts::kRowsInTurn &&
-         !cluster.stages().two_sided(layout::Stage::install) && cluster.optimisations().outstanding_requests;
+         !cluster.stages().two_sided(Stage::install) && cluster.optimisations().outstanding_requests;
 }
 
 reactor::Task<Status> Commit::log() {
@@ -437,7 +437,7 @@ reactor::Task<Status> Commit::release(Status reason) {
   // stamp.
   batches_.clear_lacking();
   if (!batches_.empty()) {
-    const Status status = co_await batches_.run(counters_, layout::Stage::release);
+    const Status status = co_await batches_.run(counters_, Stage::release);
     if (!status.ok() && worker_.cluster.failed()) {
       slot_->fail();
       co_return lost_connection(status);

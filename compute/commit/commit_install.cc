@@ -102,7 +102,7 @@ reactor::Task<Status> Commit::install() {
     add_installs(part);
     if (!part.more()) break;
     if (batches_.empty()) continue;
-    Status status = co_await batches_.run(counters_, layout::Stage::install);
+    Status status = co_await batches_.run(counters_, Stage::install);
     if (!status.ok()) co_return status;
     co_await worker_.executor.yield();
   }
@@ -112,7 +112,7 @@ reactor::Task<Status> Commit::install() {
     after_install();
     co_return Status();
   }
-  Status status = co_await batches_.run(counters_, layout::Stage::install);
+  Status status = co_await batches_.run(counters_, Stage::install);
   if (!status.ok()) co_return status;
   after_install();
   status = co_await publish();
@@ -127,7 +127,7 @@ reactor::Task<Status> Commit::log_and_install() {
   // Operations that this worker posts from now on find the rows installed; but they may overtake a call.
   const bool by_call = installs_by_name();
   if (locking() != nullptr && !by_call) locking()->after_install();
-  Status status = co_await batches_.run(counters_, layout::Stage::log);
+  Status status = co_await batches_.run(counters_, Stage::log);
   if (!status.ok()) co_return status;
   if (locking() != nullptr && by_call) locking()->after_install();
   if (locking() != nullptr) locking()->after_unlock();
@@ -139,7 +139,7 @@ void Commit::piggyback() {
   // A call is not ordered behind WRITEs of the vector that are under way; nor are operations that are posted
   // one by one.
   const layout::ServerId publishing = slot_->publishing_server();
-  if (!batches_.only(publishing) || worker_.cluster.stages().two_sided(layout::Stage::install) ||
+  if (!batches_.only(publishing) || worker_.cluster.stages().two_sided(Stage::install) ||
       !worker_.cluster.optimisations().outstanding_requests)
     return;
   publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);

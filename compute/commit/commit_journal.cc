@@ -121,7 +121,7 @@ reactor::Task<Status> CommitJournal::write_room(Part* part) {
     }
     if (items.has_enough()) {
       add_pieces(*part, items, false);
-      const Status status = co_await batches_.run(counters_, layout::Stage::log);
+      const Status status = co_await batches_.run(counters_, Stage::log);
       if (!status.ok()) co_return status;
     }
     // Over shared memory nothing suspends: others have their turn between two pieces.
@@ -185,7 +185,7 @@ reactor::Task<Status> CommitJournal::log(layout::Stamp stamp, layout::Stamp lock
   }
   add_entries(stamp, lock);
   if (worker_.cluster.flushed()) co_return co_await write_and_ask();
-  co_return co_await batches_.run(counters_, layout::Stage::log);
+  co_return co_await batches_.run(counters_, Stage::log);
 }
 
 void CommitJournal::ask_for_flushes() {
@@ -196,17 +196,17 @@ reactor::Task<Status> CommitJournal::write_and_ask() {
   txn::StageTimes* const times = worker_.cluster.stage_times();
   const bool together = worker_.cluster.optimisations().outstanding_requests;
   Status status;
-  if (together && !worker_.cluster.stages().two_sided(layout::Stage::log)) {
+  if (together && !worker_.cluster.stages().two_sided(Stage::log)) {
     const txn::StageTimer timer(times, worker_.executor, counters_);
     batches_.post(counters_);
     ++counters_.round_trips;
     ask_for_flushes();
     status = co_await batches_.run(counters_);  // what is posted
-    timer.end(layout::Stage::log);
+    timer.end(Stage::log);
   } else {
     // The calls of a two-sided stage are posted by run(), in the same turn.
     if (together) ask_for_flushes();
-    status = co_await batches_.run(counters_, layout::Stage::log);
+    status = co_await batches_.run(counters_, Stage::log);
   }
   co_return status;
 }

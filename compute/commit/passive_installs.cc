@@ -12,7 +12,7 @@ void PassiveInstalls::begin(PassiveInstall install, fabric::OperationCounters& c
     cluster_.executor().spawn(gate_, run_deferred(std::move(begun)));
     return;
   }
-  if (!cluster_.stages().two_sided(layout::Stage::install)) begun->batches.post(counters);
+  if (!cluster_.stages().two_sided(protocol::Stage::install)) begun->batches.post(counters);
   counters += std::exchange(unclaimed_, {});
   if (begun->piggybacked == 0) {  // then it is published by a WRITE of its own
     ++counters.writes;
@@ -24,8 +24,8 @@ void PassiveInstalls::begin(PassiveInstall install, fabric::OperationCounters& c
 reactor::Task<void> PassiveInstalls::run(std::unique_ptr<PassiveInstall> install) {
   fabric::OperationCounters counters;
   Status status;
-  if (cluster_.stages().two_sided(layout::Stage::install)) {
-    status = co_await install->batches.run_in_background(counters, layout::Stage::install);
+  if (cluster_.stages().two_sided(protocol::Stage::install)) {
+    status = co_await install->batches.run_in_background(counters, protocol::Stage::install);
   } else {
     status = co_await install->batches.run(counters);  // what is posted
   }
@@ -70,7 +70,7 @@ reactor::Task<Status> PassiveInstalls::install_deferred(PassiveInstall* install)
   }
   fabric::OperationCounters counted;  // when it began
   ExecutionSlot& slot = *install->slot;
-  const bool by_calls = cluster_.stages().two_sided(layout::Stage::install);
+  const bool by_calls = cluster_.stages().two_sided(protocol::Stage::install);
   fabric::LocalBuffer publish_word;
   std::uint32_t piggybacked = 0;
   if (!by_calls && cluster_.optimisations().outstanding_requests &&
@@ -80,7 +80,7 @@ reactor::Task<Status> PassiveInstalls::install_deferred(PassiveInstall* install)
         slot.piggyback(install->counter, install->batches.at(slot.publishing_server()), publish_word.data());
     install->batches.post(counted);
   }
-  Status status = co_await install->batches.run_in_background(counted, layout::Stage::install);
+  Status status = co_await install->batches.run_in_background(counted, protocol::Stage::install);
   if (!status.ok()) co_return status;
   for (const KnownOnceInstalled::Verdict& each : install->known.verdicts) {
     calls::IndexVerdict verdict = each.verdict;

@@ -218,7 +218,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
     if (buckets != 0) check.read_buckets(&buckets_[bucket], buckets, batches);
     header += headers;
     bucket += buckets;
-    status = co_await batches.run(transaction->mutable_counters(), layout::Stage::validate);
+    status = co_await batches.run(transaction->mutable_counters(), Stage::validate);
     status = status.ok() ? check.check(own_lock, chains) : lost_connection(status);
   }
   for (RangeCheck& check : ranges) co_await check.arrive();

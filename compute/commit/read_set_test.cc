@@ -98,7 +98,7 @@ void nothing(ReadScene& /*scene*/) {}
 
 }  // namespace
 
-TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read_set]") {
+TEST_CASE("a read holds or not by the bytes at validation", "[read_set]") {
   const GlobalAddress main = LookupScene().bytes.main_bucket(1);
   const std::vector<ReadRow> rows = {
       {"a record with the header of the version that was read", read_record, nothing, true, {}},
@@ -262,7 +262,7 @@ TEST_CASE("what was read, the bytes at validation, and whether it holds", "[read
   }
 }
 
-TEST_CASE("what was read in one READ is of one moment", "[read_set]") {
+TEST_CASE("records read in one READ are of one moment", "[read_set]") {
   ReadScene scene;
   CHECK(scene.reads.single());
   read_record(scene);

@@ -42,7 +42,7 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
     const calls::IndexChangeResult& result = results[server][taken[server]++];
     for (const std::string_view candidate : result.candidates) {
       auto rival = layout::primary_key_of(index->shape, candidate);
-      if (!rival) co_return Status(ErrorCode::corrupt_data, "an entry of an index is none");
+      if (!rival) co_return Status(ErrorCode::corrupt_data, "an entry of an index is malformed");
       const auto own = (*rows)[i].key();
       rivals->push_back({std::string(keys[i].declared()),
                          {own.begin(), own.end()},

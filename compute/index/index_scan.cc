@@ -25,7 +25,7 @@ bool have_same_keys(const storage::Index& left, const storage::Index& right) {
 }
 
 Status not_an_entry(const storage::Index& index) {
-  return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
+  return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is malformed");
 }
 
 }  // namespace

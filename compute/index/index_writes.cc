@@ -209,7 +209,7 @@ Status IndexWrites::take_result(Change& change, const calls::IndexChangeResult& 
   const storage::Index& index = *change.index;
   for (const std::string_view candidate : result.candidates) {
     auto key = layout::primary_key_of(index.shape, candidate);
-    if (!key) return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is none");
+    if (!key) return Status(ErrorCode::corrupt_data, "an entry of index \"" + index.name + "\" is malformed");
     // This transaction's own version of a row counts, not the one that others see.
     const storage::TableRef& table = change.access->table;
     const Access* own = transaction_.rows().find(*table, *key);

@@ -103,7 +103,7 @@ TEST_CASE("a wrong password, an unknown user and others without a password hear 
   CHECK(world.process.connections() == 1);
 }
 
-TEST_CASE("what a user who does not exist is asked is the same every time", "[authentication]") {
+TEST_CASE("a user who does not exist is asked the same every time", "[authentication]") {
   World world;
   world.set_role("app", role_with("secret"));
   const auto salt_of = [&](std::string_view user) {

@@ -144,7 +144,7 @@ TEST_CASE("no statement waits for others longer than lock_timeout, which is ten 
   }
 }
 
-TEST_CASE("whoever cancels a statement that is retried hears of the cancel", "[limits]") {
+TEST_CASE("the cancel of a statement that is retried is answered as one", "[limits]") {
   World world;
   TestClient client(world);
   client.connect();
@@ -164,7 +164,7 @@ TEST_CASE("whoever cancels a statement that is retried hears of the cancel", "[l
   world.engine.fail_commits(0, ErrorCode::serialization_failure);
 }
 
-TEST_CASE("what runs for a client that is gone ends, and what is queued behind it is dropped", "[limits]") {
+TEST_CASE("a statement of a client that is gone ends, and those queued behind it are dropped", "[limits]") {
   World world;
   TestClient other = TestClient::ready(world);
   other.ask(query("CREATE TABLE t (id int PRIMARY KEY, v int)") + query("INSERT INTO t VALUES (1, 10)"));

@@ -61,7 +61,8 @@ TEST_CASE("a sync that comes when the server has begun to stop still commits", "
   CHECK(rows(world) == 3);
 }
 
-TEST_CASE("what has no sync when the server stops is not done, and its client is told soon", "[stop]") {
+TEST_CASE("messages without a sync when the server stops are not done, and their client is told soon",
+          "[stop]") {
   World world({.shutdown_grace_ns = 60 * kSecond_ns, .sequence_timeout_ns = kSecond_ns});
   TestClient unsynced = writer(world);
   TestClient unfinished = TestClient::ready(world);

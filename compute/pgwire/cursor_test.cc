@@ -54,7 +54,7 @@ std::string run(std::string_view sql) {
 
 }  // namespace
 
-TEST_CASE("EXECUTE is described as the statement that it names, whoever prepared that", "[cursor]") {
+TEST_CASE("EXECUTE is described as the statement that it names, by PREPARE or by Parse", "[cursor]") {
   World world;
   TestClient client = with_rows(world);
   CHECK(kinds(client.ask(parse("mine", "SELECT id, v FROM t WHERE id > $1 ORDER BY id") + sync())) == "1Z");

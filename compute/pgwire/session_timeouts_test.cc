@@ -58,8 +58,7 @@ TEST_CASE("a transaction that the engine ended while it was idle is a failed one
   CHECK(sqlstate(scene.client.ask(query("SELECT v FROM t"))) == "");
 }
 
-TEST_CASE("whoever ends a block that was ended already hears of that at COMMIT, not at ROLLBACK",
-          "[timeouts]") {
+TEST_CASE("the end of a block that was ended already is an error at COMMIT, not at ROLLBACK", "[timeouts]") {
   Scene scene;
   scene.client.ask(query("BEGIN; UPDATE t SET v = 11"));
   scene.world.engine.expire_transactions();

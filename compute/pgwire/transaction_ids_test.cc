@@ -110,7 +110,7 @@ TEST_CASE("a statement on its own, and a CALL in a block, have ids", "[outcome]"
   CHECK(clients.status_of(clients.other, id) == "committed");
 }
 
-TEST_CASE("what has no outcome, and where no id is given", "[outcome]") {
+TEST_CASE("statements without an outcome have no transaction id", "[outcome]") {
   Clients clients;
   CHECK(clients.status_of(clients.other, "17") == "null");
   CHECK(clients.status_of(clients.other, "NULL") == "null");

@@ -227,7 +227,7 @@ TEST_CASE("a timeout, or its client's end, ends an expression without end", "[tu
   CHECK(world.process.connections() == 0);
 }
 
-TEST_CASE("what was interrupted by others' turns gives the same results", "[turns]") {
+TEST_CASE("a statement interrupted by others' turns gives the same results", "[turns]") {
   World world;
   TestClient client = TestClient::ready(world);
   const std::string left = std::string(kLong_bytes, 'a') + 'x';

@@ -89,7 +89,7 @@ TEST_CASE("pieces that need nothing of each other are reordered around those tha
   CHECK(chopped({procedure({})}, {.commutativity = true, .reordering = false}) == Texts{"first middle last"});
 }
 
-TEST_CASE("what may end the procedure comes before what others can see", "[chopping]") {
+TEST_CASE("a piece that may end the procedure comes before those that others can see", "[chopping]") {
   const Piece sees{.name = "item", .reads = {"item"}, .aborts = true};
   const Piece counts{.name = "count", .commutes = {"counts"}};
   CHECK(chopped({{"p", {counts, sees}}}) == Texts{"item | count"});

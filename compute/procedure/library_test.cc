@@ -22,7 +22,7 @@ TEST_CASE("a library adds its procedures, once", "[library]") {
   CHECK(again.message().find("defined twice") != std::string::npos);
 }
 
-TEST_CASE("what is no procedure library is refused with its path and the reason", "[library]") {
+TEST_CASE("a file that is no procedure library is refused with its path and the reason", "[library]") {
   ProcedureRegistry registry;
   const auto refused = [&](const std::string& path) {
     const Status status = load_library(path, registry);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/layout/protocol_list.h"
+#include "common/protocols/protocol_list.h"
 
 namespace namdb::protocol {
 namespace {
@@ -27,7 +27,7 @@ MakeControl find_control(std::string_view name) {
   return found == kProtocols.end() ? nullptr : found->make;
 }
 
-ExtraProtocol::ExtraProtocol(const layout::ProtocolTraits& traits, MakeControl make) : traits_(traits) {
+ExtraProtocol::ExtraProtocol(const ProtocolTraits& traits, MakeControl make) : traits_(traits) {
   extra = {traits.name, make};
 }
 

@@ -64,7 +64,7 @@ class LookupScene {
       lookup.add_atomics(batches, nullptr);
       lookup.add_read(batches);
       ++reads;
-      if (!worker.run(batches.run(worker.counters, layout::Stage::read)).ok()) return "connection lost";
+      if (!worker.run(batches.run(worker.counters, Stage::read)).ok()) return "connection lost";
       const std::uint32_t slot = lookup.advance(worker.state, visibility());
       if (slot != 0) return "asks for slot " + std::to_string(slot);
       if (lookup.done() || (lookup.waiting() && --looks == 0)) return describe(lookup);

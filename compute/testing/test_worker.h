@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/calls/journal_calls.h"
-#include "common/layout/protocol.h"
 #include "common/layout/schema.h"
+#include "common/protocols/protocol.h"
 #include "common/reactor/testing/manual_executor.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/cluster/cluster.h"
@@ -280,7 +280,7 @@ class TestWorker {
           {.name = "p", .type = layout::ColumnType::varchar, .length_bytes = options.padding_bytes});
     const auto schema = layout::Schema::create(std::move(columns), {0});
     REQUIRE(schema.ok());
-    const layout::ProtocolTraits& traits = *layout::find_protocol(options.protocol);
+    const ProtocolTraits& traits = *find_protocol(options.protocol);
     control::GetCatalogReply reply;
     reply.set_version(1);
     control::TableDescriptor& descriptor = *reply.add_tables();

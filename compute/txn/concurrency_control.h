@@ -2,7 +2,7 @@
 // visibility.h, locking.h, validation.h, timestamps.h, and here those of every commit. All else is the same
 // for all protocols: finding records, buffering writes, locking by CAS, the journal, install, secondary
 // indexes, the ends of dead commits. A protocol is one implementation of this class, in a folder of
-// compute/protocol, and one line in common/layout/protocol_list.h.
+// compute/protocol, and one line in common/protocols/protocol_list.h.
 //
 // Called by the transaction's coroutine only; while a call is suspended, no other is made but
 // those that it makes itself, by running lookups.

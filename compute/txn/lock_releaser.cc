@@ -24,7 +24,7 @@ reactor::Task<void> LockReleaser::run(std::shared_ptr<ExecutionSlot> slot,
     layout::store_word(word, locks[i].unlocked.value());
     batches.write(locks[i].address, word, 8);
   }
-  const Status status = co_await batches.run_in_background(counters, layout::Stage::release);
+  const Status status = co_await batches.run_in_background(counters, protocol::Stage::release);
   // Some locks are still there: the slot must die (slot_keeper.cc).
   if (!status.ok()) slot->channel_failed();
   slot->drop_holder();

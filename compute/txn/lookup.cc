@@ -41,7 +41,7 @@ void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::s
   buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
   server_ = table.server_of(key_hash);
   region_bytes_ = worker.cluster.region_map(server_).limit_bytes;
-  finds_ = worker.cluster.stages().two_sided(layout::Stage::find);
+  finds_ = worker.cluster.stages().two_sided(Stage::find);
   // The cached location may belong to another key, and so to another server.
   const bool cached = worker.cluster.optimisations().location_cache && !is_new;
   const auto location = cached ? worker.locations.find(key_hash) : std::nullopt;

@@ -64,7 +64,7 @@ struct LookupRun {
 
   // The READs of the beginning go in the batch of those of rows.
   bool join_beginning() {
-    if (visibility.ready() || worker.cluster.stages().two_sided(layout::Stage::read)) return false;
+    if (visibility.ready() || worker.cluster.stages().two_sided(Stage::read)) return false;
     const bool together =
         std::ranges::all_of(lookups, [](const Lookup* lookup) { return lookup->reads_from(0); });
     return together && visibility.join(batches);
@@ -184,7 +184,7 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
       if (run.lookups.empty() && visibility.ready()) break;
     }
     run.add_operations(joined);
-    status = co_await run.batches.run(run.counters, layout::Stage::read);
+    status = co_await run.batches.run(run.counters, Stage::read);
     if (!status.ok()) {
       if (run.locking != nullptr) run.locking->check_locks();  // those of servers that have answered
       co_return status;

@@ -290,7 +290,7 @@ TEST_CASE("entries that lead elsewhere, and what a lookup by key decides", "[loo
   }
 }
 
-TEST_CASE("what a lookup tells of a chain without the key is what an insert needs", "[lookup]") {
+TEST_CASE("a lookup of a chain without the key tells all that an insert needs", "[lookup]") {
   LookupScene scene;
   const GlobalAddress main = scene.bytes.main_bucket(1);
   scene.bytes.bucket(main, {.lock = free_word({17, 9}),

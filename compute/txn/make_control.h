@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "common/layout/protocol_list.h"
+#include "common/protocols/protocol_list.h"
 
 namespace namdb::protocol {
 

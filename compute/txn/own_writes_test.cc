@@ -57,7 +57,7 @@ struct OwnRow {
 
 }  // namespace
 
-TEST_CASE("what a transaction sees of its own writes", "[own_writes]") {
+TEST_CASE("a transaction sees its own writes, case by case", "[own_writes]") {
   const Version five{.value = 5};
   const Version tombstone{.deleted = true};
   const Mark first;

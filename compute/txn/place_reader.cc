@@ -47,7 +47,7 @@ reactor::Task<Status> PlaceReader::read(std::span<const RecordPlace> places) {
     bytes_ = fabric::LocalBuffer(transaction_.worker().cluster.pool(), most_bytes);
   }
   for (std::size_t first = 0; first < reads_.size();) first = add_run(first, gap_bytes);
-  Status status = co_await batches_.run(transaction_.mutable_counters(), layout::Stage::read);
+  Status status = co_await batches_.run(transaction_.mutable_counters(), Stage::read);
   if (status.ok()) status = transaction_.check_going_on();
   co_return status;
 }

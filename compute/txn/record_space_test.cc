@@ -77,7 +77,7 @@ TEST_CASE("a memory server that is full is asked once, until records are taken",
   CHECK(subject.take().ok());
 }
 
-TEST_CASE("what was not used goes back in calls of a bounded length", "[record-space]") {
+TEST_CASE("records that were not used go back in calls of a bounded length", "[record-space]") {
   Subject subject;
   std::vector<std::uint64_t> returned;
   subject.worker.fabric.handle(control::RETURN_MEMORY, [&](std::string_view bytes, std::string& /*reply*/) {

@@ -144,7 +144,7 @@ TEST_CASE("one that is announced is waited for until its number is known", "[ord
   }
 }
 
-TEST_CASE("what is announced between the two looks is waited for, too", "[order]") {
+TEST_CASE("a transaction announced between the two looks is waited for, too", "[order]") {
   Lanes lanes;
   lanes.lease_other();
   lanes.own(kOtherLane, kOther);

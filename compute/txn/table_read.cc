@@ -147,7 +147,7 @@ reactor::Task<Status> TableRead::receive() {
   if (call_->pending()) ++counters.round_trips;
   const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, counters);
   const Status& done = co_await call_->done();
-  timer.end(layout::Stage::read);
+  timer.end(Stage::read);
   posted_ = false;
   Status status = done;
   if (!status.ok()) co_return worker.cluster.named(asked_, status);

@@ -42,7 +42,6 @@ constexpr std::uint64_t kPauses = 16;
 Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storage::LocationCache& locations,
                WorkerOptions options, MakeComputeId make_compute_id, LogLine log)
     : executor_(executor),
-      fabric_(fabric),
       locations_(locations),
       options_(std::move(options)),
       make_compute_id_(std::move(make_compute_id)),

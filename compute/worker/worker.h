@@ -144,7 +144,6 @@ class Worker : public txn::Engine {
   ConnectionReport::Now now() const;
 
   reactor::Executor& executor_;
-  fabric::ClientFabric& fabric_;
   storage::LocationCache& locations_;
   WorkerOptions options_;
   MakeComputeId make_compute_id_;

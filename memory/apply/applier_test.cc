@@ -242,7 +242,7 @@ TEST_CASE("a new record that a bucket names already belongs to others, and stays
   CHECK(dead.cluster.load(dead.chain) == HeaderWord(kDead).value());
 }
 
-TEST_CASE("what is not locked by exactly this commit is left alone", "[applier]") {
+TEST_CASE("records that are not locked by exactly this commit are left alone", "[applier]") {
   const HeaderWord others[] = {HeaderWord(kOld), HeaderWord(Stamp{40, 901}, false, true),
                                HeaderWord(Stamp{41, 900}, false, true), HeaderWord(kDeadLock)};
   for (const HeaderWord other : others) {

@@ -18,8 +18,8 @@ using layout::RecordLayout;
 
 namespace {
 
-// Updates that wait, judged without letting others run.
-constexpr std::size_t kJudged = 256;
+// Updates that wait, checked without letting others run.
+constexpr std::size_t kChecked = 256;
 
 std::string name_of(HeaderWord version) {
   return "<slot " + std::to_string(version.stamp().slot) + ", counter " +
@@ -46,15 +46,15 @@ Status Redo::apply(const layout::JournalEntry& entry) {
   for (const JournalItem& item : entry.items) {
     if (item.lock.server() != region_.map().server_id) continue;
     Status status;
-    if (item.kind == JournalItem::Kind::update) status = judge(apply_update(item));
+    if (item.kind == JournalItem::Kind::update) status = admit(apply_update(item));
     for (std::uint32_t i = 0; i < item.new_records && status.ok(); ++i)
-      status = judge(apply_birth(item.writes[i]));
+      status = admit(apply_birth(item.writes[i]));
     if (!status.ok()) return status;
   }
   return Status();
 }
 
-Status Redo::judge(Status status) {
+Status Redo::admit(Status status) {
   if (status.ok() || !leaves_out_ || status.code() != ErrorCode::corrupt_data) return status;
   if (unfit_.size() < kNamed) unfit_.push_back(status.message());
   ++unfit_count_;
@@ -161,7 +161,7 @@ Status Redo::check_older(GlobalAddress record, HeaderWord displaced, const Updat
 
 Status Redo::finish() {
   for (const auto& [link, update] : waiting_) {
-    Status status = judge(check_older(GlobalAddress(link.first), HeaderWord(link.second), update));
+    Status status = admit(check_older(GlobalAddress(link.first), HeaderWord(link.second), update));
     if (!status.ok()) return status;
   }
   waiting_.clear();
@@ -172,20 +172,20 @@ Status Redo::finish() {
 }
 
 Result<bool> Redo::end_earlier_ages() {
-  auto waiting = judged_ ? waiting_.upper_bound(*judged_) : waiting_.begin();
-  for (std::size_t left = kJudged; left != 0 && waiting != waiting_.end(); --left) {
+  auto waiting = checked_ ? waiting_.upper_bound(*checked_) : waiting_.begin();
+  for (std::size_t left = kChecked; left != 0 && waiting != waiting_.end(); --left) {
     const auto& [link, update] = *waiting;
-    judged_ = link;
+    checked_ = link;
     if (update.age == age_) {
       ++waiting;
       continue;
     }
-    Status status = judge(check_older(GlobalAddress(link.first), HeaderWord(link.second), update));
+    Status status = admit(check_older(GlobalAddress(link.first), HeaderWord(link.second), update));
     if (!status.ok()) return status;
     waiting = waiting_.erase(waiting);
   }
   if (waiting != waiting_.end()) return true;
-  judged_.reset();
+  checked_.reset();
   return false;
 }
 

@@ -69,8 +69,8 @@ class Redo {
     oldest_displaced_ = std::exchange(earlier_displaced_, std::exchange(displaced_, {}));
   }
   // All entries that were in the log when the last age began have been applied. Updates that wait since then
-  // are judged as finish() does, and forgotten: some hundreds, and true while there are more. An update is
-  // judged when the age after its own ends; its successor's may be the one before, since an entry of another
+  // are checked as finish() does, and forgotten: some hundreds, and true while there are more. An update is
+  // checked when the age after its own ends; its successor's may be the one before, since an entry of another
   // server's transaction may be decided later than the one that displaces its version.
   Result<bool> end_earlier_ages();
   // Updates of this age.
@@ -101,7 +101,7 @@ class Redo {
     std::uint64_t age = 0;
   };
   // The error, or none where it is left out.
-  Status judge(Status status);
+  Status admit(Status status);
   Status apply_birth(const layout::JournalWrite& record);
   Status apply_update(const layout::JournalItem& item);
   // True if the body there bears what the update displaces, which is replaced then.
@@ -124,7 +124,7 @@ class Redo {
       displaced_;  // hashes of links: the versions that updates of the log displace
   absl::flat_hash_set<std::uint64_t> earlier_displaced_;  // likewise, in the age before
   absl::flat_hash_set<std::uint64_t> oldest_displaced_;   // and before that
-  std::optional<Link> judged_;                            // the last one that end_earlier_ages() has passed
+  std::optional<Link> checked_;                           // the last one that end_earlier_ages() has passed
   std::uint64_t age_ = 0;
   bool counts_homeless_ = false;
   std::map<std::uint32_t, std::uint64_t> homeless_;

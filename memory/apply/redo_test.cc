@@ -187,7 +187,7 @@ class RedoRun {
     return redo.finish();
   }
   // An update behind which an age ends.
-  Status judge(int index) {
+  Status outcome_of(int index) {
     Redo redo(*memory_.region, places_);
     REQUIRE(redo.apply(commit(index).entry(kRecord)).ok());
     REQUIRE(redo.end_earlier_ages().ok());
@@ -345,7 +345,7 @@ TEST_CASE("a log that goes on is judged age by age, and nothing waits for ever",
   }
   // The version between 0 and 2 is missing.
   run.load({0, false, kFirstGrant});
-  CHECK(names(run.judge(2), "stands at version <slot 30, counter 5>"));
+  CHECK(names(run.outcome_of(2), "stands at version <slot 30, counter 5>"));
 }
 
 TEST_CASE("an update that is decided later than the one behind it is older than what stands", "[redo]") {

@@ -11,10 +11,10 @@
 #include "common/calls/batch_calls.h"
 #include "common/layout/age.h"
 #include "common/layout/journal.h"
-#include "common/layout/protocol.h"
 #include "common/layout/record.h"
 #include "common/layout/record_trailer.h"
 #include "common/layout/words.h"
+#include "common/protocols/protocol.h"
 #include "memory/apply/applier.h"
 #include "memory/calls/methods.h"
 
@@ -86,7 +86,7 @@ HeaderWord unlocked(const ServerState& server, const BatchOperation& operation, 
   const HeaderWord header(layout::load_word(bytes));
   if (!meant || header != version.header_word()) return {};
   // Where transactions wait for records (WAITDIE), the younger leave it to the oldest that waits.
-  const layout::ProtocolTraits* const protocol = layout::find_protocol(server.options.protocol);
+  const protocol::ProtocolTraits* const protocol = protocol::find_protocol(server.options.protocol);
   const std::size_t waiter_at = layout::waiter_offset(shape);
   if (protocol != nullptr && protocol->locks_rows && operation.length_bytes >= waiter_at + 8) {
     const layout::Stamp waiter = HeaderWord(layout::load_word(bytes + waiter_at)).stamp();

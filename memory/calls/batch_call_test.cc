@@ -27,7 +27,7 @@ constexpr std::uint64_t kValue_offset = layout::kBodyPrefix_bytes + 16;
 
 // An owner that has locked some rows of a table for one commit.
 struct Owner {
-  explicit Owner(std::uint32_t rows, std::string_view protocol = layout::kDefaultProtocol)
+  explicit Owner(std::uint32_t rows, std::string_view protocol = protocol::kDefaultProtocol)
       : cluster(options_of(protocol)), client(cluster.client("c")) {
     REQUIRE(client->connect(testing::hello('a')).ok());
     const auto leased = client->lease();

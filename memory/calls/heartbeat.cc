@@ -34,7 +34,7 @@ Status heartbeat(Caller caller, const control::HeartbeatRequest& request, contro
   }
   if (request.has_vector_copy() && !server.has_whole_vector() &&
       !server.copies.learn(request.vector_copy())) {
-    return Status(ErrorCode::protocol_violation, "a heartbeat's copy of the timestamp vector is none");
+    return Status(ErrorCode::protocol_violation, "a heartbeat's copy of the timestamp vector is malformed");
   }
   Peer& peer = caller.peer();
   peer.last_heard_ns = server.executor.now_ns();

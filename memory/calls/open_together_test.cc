@@ -80,7 +80,7 @@ TEST_CASE("a round waits for channels of earlier processes, and leaves those of 
   CHECK(processes.rounds.gathered == std::vector<std::uint64_t>{7});
 }
 
-TEST_CASE("a round whose channel has broken fences nobody who has connected since", "[open_together]") {
+TEST_CASE("a round whose channel has broken fences no peer that has connected since", "[open_together]") {
   Processes processes;
   const auto first = processes.connect('a');
   const auto second = processes.connect('b');

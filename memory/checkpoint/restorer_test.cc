@@ -138,7 +138,7 @@ TEST_CASE("the block that was taken later has the memory", "[restore]") {
   CHECK(after.scene.records(2).record_blocks() == std::vector<RecordBlock>{later});
 }
 
-TEST_CASE("what a checkpoint cannot mean is an error by name", "[restore]") {
+TEST_CASE("a value that a checkpoint cannot mean is an error by name", "[restore]") {
   Original before(4);
   const auto& [extent, bytes] = *before.chunks().begin();
   {

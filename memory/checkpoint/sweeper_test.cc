@@ -148,7 +148,7 @@ TEST_CASE("a checkpoint beside installs has committed bodies only, and every pla
   CHECK(rereads > 50);
 }
 
-TEST_CASE("what a crash leaves is all that was committed, from either generation", "[sweep]") {
+TEST_CASE("a crash leaves all that was committed, from either generation", "[sweep]") {
   int with_two = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     INFO("seed " << seed);

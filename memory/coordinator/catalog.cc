@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "memory/coordinator/bucket_count.h"
 #include "memory/region/descriptor.h"
 
@@ -77,7 +77,7 @@ Result<control::TableDescriptor> Catalog::begin(fabric::PeerId peer, control::Ta
   table.clear_frozen();
   table.clear_ready_version();
   table.clear_altered_version();
-  const layout::ProtocolTraits& protocol = *layout::find_protocol(options_.protocol);
+  const protocol::ProtocolTraits& protocol = *protocol::find_protocol(options_.protocol);
   table.set_single_version(protocol.single_version);
   table.set_timestamps(protocol.timestamps);
   table.set_reader_words(options_.shared_read_locks ? layout::kReaderWords : 0);

@@ -182,9 +182,9 @@ Status check_settings_field(const control::ControlState& state) {
   if (settings.database_id() == 0) return corrupt_state(state, "settings.database_id", "it is 0");
   if (settings.server_count() == 0 || settings.server_count() > UINT16_MAX)
     return corrupt_state(state, "settings.server_count", "it is " + std::to_string(settings.server_count()));
-  if (layout::find_protocol(settings.protocol()) == nullptr)
+  if (protocol::find_protocol(settings.protocol()) == nullptr)
     return corrupt_state(state, "settings.protocol", "there is no protocol \"" + settings.protocol() + "\"");
-  if (!layout::StageCode::parse(settings.stages()))
+  if (!protocol::StageCode::parse(settings.stages()))
     return corrupt_state(state, "settings.stages", "\"" + settings.stages() + "\" is no stage code");
   if (!layout::find_vector_spread(settings.timestamp_vector()))
     return corrupt_state(state, "settings.timestamp_vector", "it is \"" + settings.timestamp_vector() + "\"");

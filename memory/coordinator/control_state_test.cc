@@ -91,7 +91,7 @@ TEST_CASE("a database is served with its own options only", "[control]") {
         "the database was created with --protocol si, not occ");
   CHECK(refusal([](Options& other) { other.server_count = 3; }).find("--server-count 2") !=
         std::string::npos);
-  CHECK(refusal([](Options& other) { other.stages = layout::StageCode::two_sided(); }).find("--stages") !=
+  CHECK(refusal([](Options& other) { other.stages = protocol::StageCode::two_sided(); }).find("--stages") !=
         std::string::npos);
   CHECK(refusal([](Options& other) { other.preset = "farm"; }).find("--preset") != std::string::npos);
   CHECK(refusal([](Options& other) {

@@ -390,7 +390,7 @@ std::string first_wrong(Lacks lacks) {
 
 }  // namespace
 
-TEST_CASE("whoever fails at whatever step, commits are whole, and the acknowledged ones are there",
+TEST_CASE("after a failure of any server at any step, commits are whole, and the acknowledged ones are there",
           "[decider]") {
   CHECK(first_wrong(Lacks::nothing).empty());
 }

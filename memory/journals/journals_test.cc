@@ -242,8 +242,9 @@ TEST_CASE("journals of lost channels take an eighth of the region at most", "[jo
   (void)host.open(1, slot);
 }
 
-TEST_CASE("what a lost channel left is read to its end, and durable, before anything is said of it",
-          "[journals]") {
+TEST_CASE(
+    "entries that a lost channel left are read to their end, and durable, before anything is said of them",
+    "[journals]") {
   JournalHost host;
   JournalOwner owner = host.open(1, 20);
   const auto first = owner.place(1, 64);
@@ -376,7 +377,8 @@ TEST_CASE("a stream that broke ends with its decider", "[journals]") {
   CHECK(host.journals.refused() == 1);
 }
 
-TEST_CASE("what a lost channel left counts as never written where the log has no room for it", "[journals]") {
+TEST_CASE("entries that a lost channel left count as never written where the log has no room for them",
+          "[journals]") {
   JournalHost host;
   JournalOwner owner = host.open(1, 20);
   const auto first = owner.place(1, 64);

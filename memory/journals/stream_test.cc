@@ -161,7 +161,7 @@ TEST_CASE("a pad that goes on behind the end of its lap is none", "[journals]") 
   CHECK(ring.stream.certified() == kRing_bytes);
 }
 
-TEST_CASE("what earlier laps left is never an entry of a later one", "[journals]") {
+TEST_CASE("bytes that earlier laps left are never an entry of a later one", "[journals]") {
   JournalRegion memory;
   Ring ring(memory);
   for (std::uint32_t lap = 0; lap < 20; ++lap) {

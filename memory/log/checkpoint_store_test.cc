@@ -148,7 +148,7 @@ struct Opened {
   }
 };
 
-TEST_CASE("what a manifest names survives a loss of power, however many chunks there are") {
+TEST_CASE("chunks that a manifest names survive a loss of power, however many there are") {
   for (const std::uint64_t chunks : {1U, 63U, 64U, 65U, 200U}) {
     CAPTURE(chunks);
     Opened opened;

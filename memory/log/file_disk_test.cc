@@ -139,7 +139,7 @@ reactor::Task<void> refuse(reactor::Reactor* reactor, std::string folder) {
   CHECK((once.ok() && twice.ok()));
 }
 
-TEST_CASE("what the operating system refuses is named") {
+TEST_CASE("a call that the operating system refuses is named") {
   const Folder folder;
   const auto reactor = make_reactor();
   reactor->run_until(refuse(reactor.get(), folder.path()));

@@ -293,7 +293,7 @@ reactor::Task<void> flush_one(Log* log, std::size_t length, int* done) {
   *done += status.ok();
 }
 
-TEST_CASE("what is appended during a write goes into the next, together") {
+TEST_CASE("records appended during a write go into the next, together") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
   LogOptions options = small_log_options();

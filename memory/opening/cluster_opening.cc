@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "memory/coordinator/decider.h"
 
 namespace namdb::memory {
@@ -149,7 +149,7 @@ reactor::Task<Status> ClusterOpening::open_all() {
   if (timestamp != 0) timestamp += kTimestampSlack_ns;
   server_.follow_timestamp(timestamp);
   // Readers' leases on a server that restarted are forgotten. They are no newer than the clock.
-  if (layout::find_protocol(server_.options.protocol)->timestamps)
+  if (protocol::find_protocol(server_.options.protocol)->timestamps)
     timestamp = std::max(timestamp, server_.clock_ns());
   round->serve.set_timestamp(timestamp);
   round->answers = 0;

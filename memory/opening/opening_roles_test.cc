@@ -81,7 +81,7 @@ TEST_CASE("roles and rights are there in the next life, by the log and by a chec
   CHECK(catalog.roles().rbegin()->first > dropped_id);
 }
 
-TEST_CASE("whatever step a life ends at, the next one has all roles that were acknowledged", "[opening]") {
+TEST_CASE("a life may end at any step, and the next one has all roles that were acknowledged", "[opening]") {
   bool done = false;
   for (std::uint64_t step = 0; !done; ++step) {
     INFO("step " << step);

@@ -72,7 +72,8 @@ Definitions opened_definitions(FaultDisk& disk, End end) {
   return definitions_of(life);
 }
 
-TEST_CASE("whatever step a life ends at, the next one has all routines that were acknowledged", "[opening]") {
+TEST_CASE("a life may end at any step, and the next one has all routines that were acknowledged",
+          "[opening]") {
   const End end = GENERATE(End::killed, End::power_lost);
   bool done = false;
   std::uint64_t step = 0;

@@ -94,7 +94,7 @@ TEST_CASE("each life goes on where the last one ended", "[opening]") {
   CHECK(opened_rows(machine.disk, End::power_lost) == rows);
 }
 
-TEST_CASE("whatever step a life ends at, the next one has all that was acknowledged", "[opening]") {
+TEST_CASE("a life may end at any step, and the next one has all that was acknowledged", "[opening]") {
   const End end = GENERATE(End::killed, End::power_lost);
   bool done = false;
   std::uint64_t step = 0;

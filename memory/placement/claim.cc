@@ -23,14 +23,17 @@ reactor::Task<Result<ConfigurationStore::Stored>> claim_region(reactor::Executor
       status = check_owner(*store, stored.configuration, options.database_id, options.server_count);
       if (!status.ok()) co_return status;
       const placement::Place& place = stored.configuration.place(options.server_id);
+      const std::uint64_t number = std::max(options.number, options.generation >> kGenerationCount_bits);
+      if (place.number != 0) status = check_age(*store, place, number);
+      if (!status.ok()) co_return status;
       if (place.number != 0 || !options.claims) co_return std::move(stored);
       Configuration next = stored.configuration;
       if (options.server_id != 0 && next.database_id() == 0) {
         status = Status(ErrorCode::connection_failure, "memory server 0 has no region there yet");
       } else {
         if (next.database_id() == 0) next.set_database_id(options.database_id);
-        const std::uint64_t number = std::max(options.number, options.generation >> kGenerationCount_bits);
-        next.set(options.server_id, {number + 1, options.address, {}});
+        const std::uint64_t first = number == 0 ? 1 : number + kUnknownPlaces;
+        next.set(options.server_id, {first, options.address, {}});
         const auto replaced = co_await store->replace(stored.revision, std::move(next));
         status = replaced.status();
         // It says who was faster, or what became of it.

@@ -18,6 +18,10 @@
 
 namespace namdb::memory {
 
+// Copies and other servers know later places than the folder that claims: one more for each copy that came
+// or went. They believe no place below. So a claim leaves out that many numbers.
+constexpr std::uint64_t kUnknownPlaces = 1000;
+
 struct ClaimOptions {
   std::uint16_t server_id = 0;
   std::uint32_t server_count = 1;
@@ -34,7 +38,8 @@ struct ClaimOptions {
 };
 
 // The value behind that: the region's primary is place().address, or nobody yet if it only asks. Waits for
-// the store. Errors: configuration: the value is another database's; admin_shutdown: stopping.
+// the store. Errors: configuration: the value is another database's, or older than what the folder has seen;
+// admin_shutdown: stopping.
 reactor::Task<Result<placement::ConfigurationStore::Stored>> claim_region(
     reactor::Executor* executor, placement::ConfigurationStore* store, ClaimOptions options);
 

@@ -76,7 +76,28 @@ TEST_CASE("in a new configuration store memory server 0 says first which databas
   world.run(second.node, second.close());
 }
 
-TEST_CASE("the place of a folder from a backup has a number above those of its checkpoints", "[placement]") {
+TEST_CASE("a host whose folder knows a later place than the configuration store does not open by it",
+          "[placement]") {
+  const bool of_checkpoints = GENERATE(false, true);
+  SimWorld world(1);
+  SharedConfiguration shared;
+  placement::Configuration old(2);
+  old.set_database_id(7);
+  old.set(0, {4, "sim:m0", {}});
+  shared.stored = {9, old};
+  ClaimingHost host(world, shared, "sim:m0");
+  ClaimOptions options = claim_of(0, 7);
+  options.claims = of_checkpoints;
+  (of_checkpoints ? options.generation : options.number) = of_checkpoints ? std::uint64_t{5} << 32 : 5;
+  host.claim(std::move(options));
+  REQUIRE(world.run_until([&] { return host.claimed.has_value(); }, kSecond_ns));
+  CHECK(host.claimed->status().code() == ErrorCode::configuration);
+  CHECK(shared.changes == 0);
+  world.run(host.node, host.close());
+}
+
+TEST_CASE("the place of a folder that claims has a number above those of its checkpoints and of its copies",
+          "[placement]") {
   SimWorld world(1);
   SharedConfiguration shared;
   ClaimingHost host(world, shared, "sim:m0");
@@ -85,7 +106,7 @@ TEST_CASE("the place of a folder from a backup has a number above those of its c
   options.generation = (std::uint64_t{5} << 32) + 2;
   host.claim(std::move(options));
   REQUIRE(world.run_until([&] { return host.claimed.has_value(); }, kSecond_ns));
-  CHECK(shared.stored.configuration.place(0).number == 6);
+  CHECK(shared.stored.configuration.place(0).number == 5 + kUnknownPlaces);
   world.run(host.node, host.close());
 }
 

@@ -301,6 +301,7 @@ reactor::Task<Status> Copies::give_to(std::string address, Gone gone) {
          executor_.now_ns() < until_ns)
     co_await leases_.wait_until(executor_.now_ns() + kCallerLook_ns);
   if (deposed_ || gate_.closing() || open_change_) co_return region_ends();
+  if (!told_.empty()) co_return Status(ErrorCode::object_not_in_prerequisite_state, told_);
   if (copy.acknowledged < pause->position || !listed(address)) {
     co_return Status(ErrorCode::object_not_in_prerequisite_state,
                      "the copy at " + address + " has not come to the end of the log in time");
@@ -336,7 +337,10 @@ reactor::Task<Result<bool>> Copies::replace_until_known(std::uint64_t revision, 
       // Perhaps by an earlier try.
       const auto read = co_await store_.read();
       const std::uint16_t region = server_.options.server_id;
-      if (read.ok()) co_return read->configuration.place(region) == next->place(region);
+      if (read.ok()) {
+        co_return region < read->configuration.regions() &&
+            read->configuration.place(region) == next->place(region);
+      }
       status = read.status();
     }
     if (status.code() != ErrorCode::connection_failure || gone() || gate_.closing()) co_return status;
@@ -352,7 +356,7 @@ reactor::Task<void> Copies::run() {
     const bool elsewhere = known.number > place().number && known.address != options_.address;
     if (switching_) {
       // Nothing is changed meanwhile.
-    } else if (was_stopped_ || elsewhere || unreachable_ || revision_is_old_) {
+    } else if (was_stopped_ || elsewhere || unreachable_ || revision_is_old_ || !told_.empty()) {
       was_stopped_ = revision_is_old_ = false;
       co_await look_at_store();
     } else {
@@ -441,15 +445,18 @@ reactor::Task<void> Copies::look_at_store() {
 reactor::Task<void> Copies::take(Stored stored) {
   const Status ours = check_owner(store_, stored.configuration, log_.identity().owner.database_id,
                                   server_.options.server_count);
-  if (stored.revision == 0 || !ours.ok()) {
+  const std::uint16_t region = server_.options.server_id;
+  const Status fits =
+      ours.ok() ? check_age(store_, stored.configuration.place(region), place().number) : ours;
+  if (stored.revision == 0 || !fits.ok()) {
     const std::string line =
-        stored.revision == 0 ? "the configuration store " + store_.name() + " is empty" : ours.message();
+        stored.revision == 0 ? "the configuration store " + store_.name() + " is empty" : fits.message();
     if (line != told_) server_.notice(line + "; no copy comes or goes");
     told_ = line;
     co_return;
   }
   told_.clear();
-  const Place& now = stored.configuration.place(server_.options.server_id);
+  const Place& now = stored.configuration.place(region);
   if (now.address != options_.address) {
     Configuration configuration = stored.configuration;
     // Given away by an order of which nobody knew whether it was carried out.

@@ -26,7 +26,8 @@
 // reply, on the same channel. It holds the lease while that is so for all copies that count, and once they
 // have all that was in the log when it opened. Without copies it always does, for nobody can take over.
 //
-// With the store unreachable all goes on, but no copy comes or goes.
+// With the store unreachable all goes on, but no copy comes or goes. So it does while the store has an older
+// value than this host knows, which somebody has put back.
 //
 // One executor's thread.
 #pragma once
@@ -163,7 +164,9 @@ class Copies final : public CopiesService {
   std::optional<std::uint64_t> open_change_;  // the revision at which a change may still happen
   std::optional<placement::Place> given_;     // the last order's that gives the region away
   bool unreachable_ = false;
-  std::string told_;  // about a store that has another value
+  // About a store that has no value, or one of another database or history. Nothing is changed there
+  // meanwhile: a revision of this history may come again in that one.
+  std::string told_;
   bool deposed_ = false;
   bool was_stopped_ = false;
   bool revision_is_old_ = false;

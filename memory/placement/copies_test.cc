@@ -69,7 +69,8 @@ TEST_CASE("a copy joins while a client commits, takes over, and the old primary 
   CHECK(told.is(opened_rows(other.disk, End::power_lost)));
 }
 
-TEST_CASE("whatever step the primary's disk ends at, one host has the region, and all of it", "[placement]") {
+TEST_CASE("the primary's disk may end at any step, and one host has the region, and all of it",
+          "[placement]") {
   const End end = GENERATE(End::killed, End::power_lost);
   bool whole = false;
   bool taken_over = false;
@@ -107,7 +108,7 @@ TEST_CASE("whatever step the primary's disk ends at, one host has the region, an
   CHECK(stayed);
 }
 
-TEST_CASE("whatever step the copy's disk ends at, the primary goes on, and the copy comes back",
+TEST_CASE("the copy's disk may end at any step, and the primary goes on, and the copy comes back",
           "[placement]") {
   const End end = GENERATE(End::killed, End::power_lost);
   bool whole = false;

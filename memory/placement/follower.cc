@@ -207,9 +207,19 @@ reactor::Task<Status> Follower::learn(Configuration configuration) {
   co_return co_await keeper_.store(std::move(record));
 }
 
+reactor::Task<Result<placement::ConfigurationStore::Stored>> Follower::read_store() {
+  auto read = co_await store_.read();
+  if (!read.ok() || read->revision == 0 || options_.server_id >= read->configuration.regions())
+    co_return std::move(read);
+  const Place& place = read->configuration.place(options_.server_id);
+  const Status age = check_age(store_, place, place_of_region().number);
+  if (!age.ok()) co_return Status(ErrorCode::connection_failure, age.message(), age.hint());
+  co_return std::move(read);
+}
+
 reactor::Task<Status> Follower::look() {
   const bool leaving = leaves_;
-  auto read = co_await store_.read();
+  auto read = co_await read_store();
   std::string primary;
   if (read.ok()) {
     const Configuration& found = read->configuration;
@@ -230,7 +240,7 @@ reactor::Task<Status> Follower::look() {
     if (leaving) know();
     if (primary.empty()) told(region_name(options_.server_id) + " has no primary yet");
   } else if (read.status().code() == ErrorCode::connection_failure) {
-    told("the configuration store " + store_.name() + " does not answer: " + read.status().message());
+    told("the configuration store " + store_.name() + " cannot be used now: " + read.status().message());
     const Place& place = keeper_.record().configuration.place(options_.server_id);
     if (place.number != 0) primary = place.address;
   } else {
@@ -465,8 +475,10 @@ reactor::Task<Status> Follower::become_whole() {
 // --- taking over ---
 
 reactor::Task<Status> Follower::take_over() {
-  auto read = co_await store_.read();
+  auto read = co_await read_store();
   while (read.ok() && !gate_.closing()) {
+    // A value that is gone meanwhile, or another database's, names no primary: look() says so.
+    if (options_.server_id >= read->configuration.regions()) co_return Status();
     Place place = read->configuration.place(options_.server_id);
     if (place.address == options_.address) {
       Configuration configuration = read->configuration;
@@ -482,7 +494,7 @@ reactor::Task<Status> Follower::take_over() {
     if (replaced.ok() && *replaced) co_return co_await come_here(std::move(next));
     // Perhaps it has happened, or will: until the store says what became of it, nothing else goes on.
     while (!gate_.closing()) {
-      read = co_await store_.read();
+      read = co_await read_store();
       if (read.ok() || read.status().code() != ErrorCode::connection_failure) break;
       co_await changed_.wait_until(executor_.now_ns() + options_.retry_ns);
     }

@@ -10,8 +10,9 @@
 //            waits until all leases are over that the old primary can have (copies.h). The record says
 //            `here`, and the process opens the region in memory, or the folder as one that restarts
 //
-// Where the primary cannot be reached and the store does not list this host, or another one was faster, it
-// follows whomever the store names.
+// A store that has an older value than this host knows, which somebody has put back, counts as one that does
+// not answer. Where the primary cannot be reached and the store does not list this host, or another one was
+// faster, it follows whomever the store names.
 //
 // The end of this log and the primary's may differ, by blocks that no client was told of. They are cut off
 // here; where that does not do, the copy begins anew.
@@ -100,6 +101,8 @@ class Follower {
   reactor::Task<Status> work();
   reactor::Task<Status> load();
   reactor::Task<Status> start_over(std::string why);
+  // Error connection_failure also while it has an older value than this host knows.
+  reactor::Task<Result<placement::ConfigurationStore::Stored>> read_store();
   // Asks the store whom to follow. Error: the process is to end.
   reactor::Task<Status> look();
   reactor::Task<Status> learn(placement::Configuration configuration);

@@ -237,12 +237,12 @@ void check_each_step(Host host) {
   CHECK(stayed);
 }
 
-TEST_CASE("whatever step the old host's disk ends at, one host has the region, and all of it",
+TEST_CASE("the old host's disk may end at any step, and one host has the region, and all of it",
           "[placement]") {
   check_each_step(Host::old_one);
 }
 
-TEST_CASE("whatever step the new host's disk ends at, one host has the region, and all of it",
+TEST_CASE("the new host's disk may end at any step, and one host has the region, and all of it",
           "[placement]") {
   check_each_step(Host::new_one);
 }

@@ -71,7 +71,7 @@ TEST_CASE("a place record's bytes are read back, and damaged ones are refused", 
   }
 }
 
-TEST_CASE("whatever step a disk ends at, the old place record is there or the new one", "[placement]") {
+TEST_CASE("a disk may end at any step, and the old place record is there or the new one", "[placement]") {
   const FaultDisk::End end = GENERATE(FaultDisk::End::killed, FaultDisk::End::power_lost);
   bool stored = false;
   for (std::uint64_t step = 0; !stored; ++step) {

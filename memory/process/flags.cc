@@ -14,9 +14,9 @@
 #include "common/config/daemon_flags.h"
 #include "common/config/encryption_flag.h"
 #include "common/config/toml_config.h"
-#include "common/layout/presets.h"
-#include "common/layout/protocol.h"
 #include "common/layout/record.h"
+#include "common/protocols/presets.h"
+#include "common/protocols/protocol.h"
 
 namespace namdb::memory {
 namespace {
@@ -106,7 +106,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
       ->capture_default_str();
   std::string protocols;
   std::vector<std::string> protocol_names;
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     protocols += "\n  " + std::string(protocol.name) + ": " + std::string(protocol.description);
     protocol_names.emplace_back(protocol.name);
   }
@@ -129,13 +129,13 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
       ->check(CLI::IsMember({"none", "shared"}))
       ->capture_default_str();
   std::string presets;
-  for (const layout::Preset& preset : layout::presets())
+  for (const protocol::Preset& preset : protocol::presets())
     presets += "\n  " + std::string(preset.name) + ": " + std::string(preset.description);
   app.add_option("--preset", flags.options.preset,
                  "Protocol and stages of a system that is to be compared, instead of both; compute servers\n"
                  "leave out what it has not. The same on all memory servers:" +
                      presets)
-      ->check(CLI::IsMember(layout::preset_names()));
+      ->check(CLI::IsMember(protocol::preset_names()));
   std::string timestamp_vector(layout::name_of(flags.options.timestamp_vector));
   app.add_option(
          "--timestamp-vector", timestamp_vector,
@@ -242,21 +242,21 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   if (flags.join && (!flushed || !flags.restore.empty()))
     return wrong("--join is for --durability flushed, and goes without --restore");
   if (flags.log_bytes < kSmallestLog_bytes) return wrong("--log-bytes must be at least 16MiB");
-  if (const layout::Preset* const preset = layout::find_preset(flags.options.preset)) {
+  if (const protocol::Preset* const preset = protocol::find_preset(flags.options.preset)) {
     if (app.count("--protocol") + app.count("--stages") != 0) {
       return wrong("--preset says which protocol and stages, so it goes without --protocol and --stages");
     }
     flags.options.protocol = preset->protocol;
     stages = preset->stages;
   }
-  const auto code = layout::parse_stages(*layout::find_protocol(flags.options.protocol), stages);
+  const auto code = protocol::parse_stages(*protocol::find_protocol(flags.options.protocol), stages);
   if (!code.ok()) {
     const std::string& hint = code.status().hint();
     return wrong("--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint));
   }
   flags.options.stages = *code;
   flags.options.shared_read_locks = read_locks == "shared";
-  if (flags.options.shared_read_locks && !layout::find_protocol(flags.options.protocol)->locks_rows) {
+  if (flags.options.shared_read_locks && !protocol::find_protocol(flags.options.protocol)->locks_rows) {
     return wrong("--read-locks shared: --protocol " + flags.options.protocol +
                  " locks no rows as they are read; nowait and waitdie do");
   }

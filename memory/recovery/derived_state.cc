@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "common/layout/protocol.h"
 #include "common/layout/record.h"
 #include "common/layout/timestamp_floors.h"
+#include "common/protocols/protocol.h"
 #include "memory/recovery/index_rebuild.h"
 
 namespace namdb::memory {
@@ -64,7 +64,7 @@ void raise_timestamp_floors(Region& region, std::uint64_t timestamp) {
 
 reactor::Task<std::uint64_t> largest_timestamp(Recovery recovery, Tables& tables) {
   std::uint64_t largest = 0;
-  if (!layout::find_protocol(recovery.options.protocol)->timestamps) co_return largest;
+  if (!protocol::find_protocol(recovery.options.protocol)->timestamps) co_return largest;
   for (std::size_t i = 0; i <= layout::kTimestampFloors; ++i)
     largest = std::max(largest, recovery.region.load(layout::timestamp_floor_offset(i)));
   std::vector<TablePointer> all;

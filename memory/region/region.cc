@@ -6,9 +6,9 @@
 
 #include "common/fabric/region_words.h"
 #include "common/layout/order_lanes.h"
-#include "common/layout/protocol.h"
 #include "common/layout/record.h"
 #include "common/layout/timestamp_vector.h"
+#include "common/protocols/protocol.h"
 
 namespace namdb::memory {
 namespace {
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
   if (options.ring_slots == 0 || options.ring_slots > layout::kMaxRingSlots) {
     return bad("the number of ring versions must be from 1 to " + std::to_string(layout::kMaxRingSlots));
   }
-  if (layout::find_protocol(options.protocol) == nullptr) {
+  if (protocol::find_protocol(options.protocol) == nullptr) {
     return bad("there is no protocol \"" + options.protocol + "\"");
   }
   if (options.vector_capacity == 0 || options.journal_bytes == 0 || options.step_units == 0) {
@@ -54,7 +54,7 @@ Result<std::unique_ptr<Region>> Region::create(std::span<std::byte> bytes, const
     map.vector_capacity = parts.capacity(options.vector_capacity);
     used += layout::vector_bytes(map.vector_capacity);
   }
-  if (options.server_id == 0 && layout::find_protocol(options.protocol)->ordered)
+  if (options.server_id == 0 && protocol::find_protocol(options.protocol)->ordered)
     used = layout::order_lanes_offset(map.vector_offset, map.vector_capacity) + layout::kOrderLanes_bytes;
   map.first_extent_offset = round_up(used, extent);
   if (bytes.size() < map.first_extent_offset + extent) {

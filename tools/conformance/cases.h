@@ -14,14 +14,14 @@
 #include <string_view>
 #include <vector>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/conformance/client.h"
 
 namespace namdb::conformance {
 
 struct Trial {
   Database& database;
-  const layout::ProtocolTraits& traits;
+  const protocol::ProtocolTraits& traits;
   bool shared_read_locks;  // of the database
   Client a;
   Client b;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/layout/stages.h"
+#include "common/protocols/stages.h"
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
 #include "memory/options.h"
@@ -21,7 +21,7 @@ inline constexpr std::size_t kComputeServers = 2;
 struct DatabaseOptions {
   std::string transport;  // one of transports(); tcp+shm: tcp with local paths
   std::string protocol;
-  layout::StageCode stages;
+  protocol::StageCode stages;
   layout::VectorSpread timestamp_vector = layout::VectorSpread::whole;
   bool shared_read_locks = false;
   std::uint64_t max_transaction_ns = 60 * kSecond_ns;

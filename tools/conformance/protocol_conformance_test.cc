@@ -22,19 +22,20 @@ bool whole_matrix() {
 
 // Stages that the protocol does not have are not named. `turn` differs from transport to transport, of
 // `turns`.
-std::vector<layout::StageCode> stage_codes(std::string_view transport, const layout::ProtocolTraits& protocol,
-                                           std::size_t turn, std::size_t turns) {
-  std::vector<layout::Stage> stages;
-  for (std::size_t i = 0; i < layout::kStageNames.size(); ++i) {
-    if (protocol.has(static_cast<layout::Stage>(i))) stages.push_back(static_cast<layout::Stage>(i));
+std::vector<protocol::StageCode> stage_codes(std::string_view transport,
+                                             const protocol::ProtocolTraits& protocol, std::size_t turn,
+                                             std::size_t turns) {
+  std::vector<protocol::Stage> stages;
+  for (std::size_t i = 0; i < protocol::kStageNames.size(); ++i) {
+    if (protocol.has(static_cast<protocol::Stage>(i))) stages.push_back(static_cast<protocol::Stage>(i));
   }
-  std::vector<layout::StageCode> codes = {*layout::StageCode::parse("one-sided"),
-                                          *layout::StageCode::parse("two-sided")};
+  std::vector<protocol::StageCode> codes = {*protocol::StageCode::parse("one-sided"),
+                                            *protocol::StageCode::parse("two-sided")};
   if (transport == "verbs") return codes;
   if (std::getenv("NAMDB_ALL_STAGE_CODES") != nullptr) {
     codes.clear();
     for (std::uint32_t bits = 0; bits < 1U << stages.size(); ++bits) {
-      layout::StageCode code;
+      protocol::StageCode code;
       for (std::size_t i = 0; i < stages.size(); ++i) {
         if ((bits >> i & 1) != 0) code = code.with(stages[i]);
       }
@@ -42,9 +43,9 @@ std::vector<layout::StageCode> stage_codes(std::string_view transport, const lay
     }
     return codes;
   }
-  for (const layout::Stage stage : stages) {
+  for (const protocol::Stage stage : stages) {
     if (whole_matrix() || static_cast<std::size_t>(stage) % turns == turn) {
-      codes.push_back(layout::StageCode().with(stage));
+      codes.push_back(protocol::StageCode().with(stage));
     }
   }
   return codes;
@@ -59,7 +60,7 @@ struct Tally {
 
 class Suite {
  public:
-  Suite(std::string transport, const layout::ProtocolTraits& protocol, layout::StageCode stages,
+  Suite(std::string transport, const protocol::ProtocolTraits& protocol, protocol::StageCode stages,
         layout::VectorSpread timestamp_vector = layout::VectorSpread::whole, bool shared_read_locks = false)
       : options_{.transport = std::move(transport),
                  .protocol = std::string(protocol.name),
@@ -125,7 +126,7 @@ class Suite {
   }
 
   DatabaseOptions options_;
-  const layout::ProtocolTraits& protocol_;
+  const protocol::ProtocolTraits& protocol_;
   Tally tally_;
 };
 
@@ -138,7 +139,7 @@ std::string text_of(const Tally& tally) {
   return text;
 }
 
-std::string table_line(const std::string& transport, const layout::ProtocolTraits& protocol,
+std::string table_line(const std::string& transport, const protocol::ProtocolTraits& protocol,
                        const std::string& stages, const Tally& tally) {
   char line[512];
   std::snprintf(line, sizeof line, "%-6s %-8s %-10s %s\n", transport.c_str(),
@@ -154,11 +155,11 @@ TEST_CASE("every protocol does the same over every transport, whichever stages a
   const std::vector<std::string> over = transports();
   for (std::size_t transport = 0; transport < over.size(); ++transport) {
     std::size_t protocol_number = 0;
-    for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
       const std::size_t turn = (transport + protocol_number++) % over.size();
       // A case that takes E of real time runs once for each protocol; over the simulator no time is real.
       bool long_transactions = turn == 0 || whole_matrix() || over[transport] == "verbs";
-      for (const layout::StageCode code : stage_codes(over[transport], protocol, turn, over.size())) {
+      for (const protocol::StageCode code : stage_codes(over[transport], protocol, turn, over.size())) {
         const Tally tally =
             Suite(over[transport], protocol, code).run(long_transactions || over[transport] == "sim");
         long_transactions = false;
@@ -176,10 +177,10 @@ TEST_CASE("protocols that lock rows do the same over every transport where reade
   const std::vector<std::string> over = transports();
   for (std::size_t transport = 0; transport < over.size(); ++transport) {
     std::size_t protocol_number = 0;
-    for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+    for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
       if (!protocol.locks_rows) continue;
       const std::size_t turn = (transport + protocol_number++) % over.size();
-      for (const layout::StageCode code : stage_codes(over[transport], protocol, turn, over.size())) {
+      for (const protocol::StageCode code : stage_codes(over[transport], protocol, turn, over.size())) {
         const Tally tally = Suite(over[transport], protocol, code, layout::VectorSpread::whole, true)
                                 .run(over[transport] == "sim");
         table += table_line(over[transport], protocol, code.text() + ", shared", tally);
@@ -194,11 +195,11 @@ TEST_CASE("every protocol does the same over every transport where the timestamp
   std::string table;
   std::size_t run = 0;
   for (const std::string& transport : transports()) {
-    for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
-      std::vector<layout::StageCode> codes = {layout::StageCode(), layout::StageCode::two_sided()};
+    for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
+      std::vector<protocol::StageCode> codes = {protocol::StageCode(), protocol::StageCode::two_sided()};
       // Kind and transport take turns, so that each protocol meets both.
       if (!whole_matrix()) codes = {codes[run++ % codes.size()]};
-      for (const layout::StageCode code : codes) {
+      for (const protocol::StageCode code : codes) {
         const Tally tally =
             Suite(transport, protocol, code, layout::VectorSpread::partitioned).run(transport == "sim");
         table += table_line(transport, protocol, code.text() + ", partitioned", tally);

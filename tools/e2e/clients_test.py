@@ -87,7 +87,7 @@ class HostileClients(TestCase):
             self.assertIsNone(sqlstate_of(messages))
             self.assertIn("D", [kind for kind, _ in messages])
 
-    def test_whoever_vanishes_in_mid_transaction_leaves_nothing_behind(self):
+    def test_a_client_that_vanishes_in_mid_transaction_leaves_nothing_behind(self):
         for end in ("close", "reset"):
             client = self.cluster.raw()
             client.start()
@@ -110,13 +110,13 @@ class HostileClients(TestCase):
         self.cluster.query("CREATE TABLE unfinished (id int PRIMARY KEY)")
         self.cluster.query("DROP TABLE unfinished")
 
-    def test_whoever_vanishes_while_statements_run(self):
+    def test_clients_that_vanish_while_statements_run(self):
         for _ in range(30):
             with self.cluster.raw() as client:
                 client.start()
                 client.send(RawClient.message("Q", b"UPDATE t SET v = v + 0 WHERE id = 1\0") * 20)
 
-    def test_whoever_never_reads_does_not_stop_the_others(self):
+    def test_a_client_that_never_reads_does_not_stop_the_others(self):
         with self.cluster.raw() as client:
             client.start()
             client.socket.settimeout(2)

@@ -112,7 +112,7 @@ class MixedSettings(TestCase):
         return Daemon(self.folder.name, "nam-memoryd", "--fabric", "tcp", "--listen", address, "--region-bytes", "32MiB",
                       "--cluster-key", str(self.key), *flags, stderr=log)
 
-    def test_who_encrypts_and_who_does_not_refuse_each_other(self):
+    def test_sides_with_and_without_encryption_refuse_each_other(self):
         for memory, compute in (("required", "off"), ("off", "required")):
             with self.subTest(memory=memory), tempfile.TemporaryFile("w+") as log:
                 address = f"127.0.0.1:{free_port()}"

@@ -129,7 +129,7 @@ class Alone(TestCase):
             try:
                 port = server.stdout.readline().split("port ")[1].split()[0]
                 with Probe(f"etcd://127.0.0.1:{port}/bank") as probe:
-                    self.assertIn("status 501, so it is none, or older than 3.4", probe.ask("read"))
+                    self.assertIn("status 501, so it is no etcd, or older than 3.4", probe.ask("read"))
             finally:
                 server.kill()
                 server.wait(PATIENCE_S)

@@ -12,7 +12,7 @@
 
 #include "common/base/crash_handler.h"
 #include "common/base/standard_output.h"
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/namctl/command_backup.h"
 #include "tools/namctl/command_checkpoint.h"
 #include "tools/namctl/command_cluster.h"
@@ -43,7 +43,7 @@ struct Flags {
   std::uint32_t copies = 1;
   std::uint32_t compute_servers = 1;
   std::uint16_t sql_port = 5433;
-  std::string protocol{layout::kDefaultProtocol};
+  std::string protocol{protocol::kDefaultProtocol};
   std::string stages = "one-sided";
   std::string durability;
   std::uint32_t down_timeout_s = 20;
@@ -64,7 +64,7 @@ struct Flags {
 // The mistake in the flags that say how the database works; empty: none.
 std::string wrong_engine_flags(const Flags& flags) {
   if (!flags.up.stages) return {};
-  const auto code = layout::parse_stages(*layout::find_protocol(flags.protocol), flags.stages);
+  const auto code = protocol::parse_stages(*protocol::find_protocol(flags.protocol), flags.stages);
   if (code.ok()) return {};
   const std::string hint(code.status().hint());
   return "--stages: " + code.status().message() + (hint.empty() ? "" : "; " + hint);
@@ -92,7 +92,7 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   std::vector<std::string> protocols;
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits())
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits())
     protocols.emplace_back(protocol.name);
   up->add_option("--protocol", flags.protocol, "The database's concurrency control (nam-memoryd --help)")
       ->check(CLI::IsMember(protocols))

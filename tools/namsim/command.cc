@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "common/layout/presets.h"
+#include "common/protocols/presets.h"
+#include "tools/namsim/scenario/copies_run.h"
 
 namespace namdb::sim {
 
@@ -47,7 +48,7 @@ int report_usage(const Status& status) {
 Status ScenarioFlags::read_files() {
   // Emphases narrow the registers' options.
   if (emphasis && !workload) workload = "register";
-  if (read_locks == "shared" && !layout::find_protocol(protocol)->locks_rows)
+  if (read_locks == "shared" && !protocol::find_protocol(protocol)->locks_rows)
     return Status(ErrorCode::configuration, "--read-locks shared: --protocol " + protocol + " locks no rows");
   if (workload && !is_workload(*workload)) {
     auto file = WorkloadFile::read(*workload);
@@ -56,11 +57,12 @@ Status ScenarioFlags::read_files() {
   }
   if (emphasis == Emphasis::inserts && (workload_file ? workload_file->workload : *workload) != "register")
     return Status(ErrorCode::configuration, "--emphasis inserts: only registers can be that");
+  if (Status status = check_copies(); !status.ok()) return status;
   if (faults != "seed" && faults != "none") {
     auto file = read_faults(faults);
     if (!file.ok()) return file.status();
     faults_of_file = std::move(file).value();
-    Scenario any = Scenario::of_seed(1);
+    Scenario any = copies.empty() ? Scenario::of_seed(1) : Scenario::with_copies(1);
     if (durable) any.make_durable();
     const Status status = any.use_faults(faults_of_file, faults, skip_faults);
     if (!status.ok()) return Status(ErrorCode::configuration, faults + ": " + status.message());
@@ -68,8 +70,29 @@ Status ScenarioFlags::read_files() {
   return {};
 }
 
+Status ScenarioFlags::check_copies() const {
+  if (copies.empty()) return {};
+  const std::optional<std::string> name = workload_file ? workload_file->workload : workload;
+  std::string known;
+  for (const std::string_view each : kCopiesWorkloads)
+    known += (known.empty() ? "" : ", ") + std::string(each);
+  if (name && std::ranges::find(kCopiesWorkloads, *name) == kCopiesWorkloads.end())
+    return Status(ErrorCode::configuration, "--copies: the workload is one of " + known);
+  if (emphasis && *emphasis != Emphasis::none)
+    return Status(ErrorCode::configuration, "--copies: there is no emphasis");
+  return {};
+}
+
+Scenario ScenarioFlags::drawn(std::uint64_t seed) const {
+  std::optional<std::string> name = workload_file ? workload_file->workload : workload;
+  if (copies.empty()) return Scenario::of_seed(seed, std::move(name), emphasis);
+  std::optional<std::uint32_t> hosts;
+  if (copies != "seed") hosts = static_cast<std::uint32_t>(copies.front() - '0');
+  return Scenario::with_copies(seed, hosts, std::move(name));
+}
+
 Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
-  Scenario scenario = Scenario::of_seed(seed, workload_file ? workload_file->workload : workload, emphasis);
+  Scenario scenario = drawn(seed);
   if (workload_file) {
     workload_file->apply(scenario);
     scenario.workload_from = *workload;
@@ -79,7 +102,7 @@ Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
   scenario.cluster.memory.stages = stages;
   scenario.cluster.memory.preset = preset;
   scenario.cluster.memory.shared_read_locks = read_locks == "shared";
-  if (durable) scenario.make_durable();
+  if (durable && copies.empty()) scenario.make_durable();
   if (timestamp_vector) scenario.cluster.memory.timestamp_vector = *timestamp_vector;
   return scenario;
 }
@@ -102,12 +125,13 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
   command.add_option("--workload", flags.workload,
                      "What clients do, instead of what the seed draws: a file, or " + workload_names());
   std::vector<std::string> protocols;
-  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) protocols.emplace_back(traits.name);
+  for (const protocol::ProtocolTraits& traits : protocol::protocol_traits())
+    protocols.emplace_back(traits.name);
   command.add_option("--protocol", flags.protocol, "The database's concurrency control")
       ->check(CLI::IsMember(protocols))
       ->capture_default_str();
   const auto take_stages = [&flags](const std::string& text) {
-    const auto code = layout::StageCode::parse(text);
+    const auto code = protocol::StageCode::parse(text);
     if (!code) throw CLI::ValidationError("--stages", "not a stage: " + text);
     flags.stages = *code;
   };
@@ -116,7 +140,7 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
                                         "Which stages are two-sided, as of nam-memoryd --stages")
       ->default_str(flags.stages.text());
   const auto take_preset = [&flags](const std::string& name) {
-    const layout::Preset& preset = *layout::find_preset(name);
+    const protocol::Preset& preset = *protocol::find_preset(name);
     flags.preset = name;
     flags.protocol = preset.protocol;
     flags.stages = preset.stage_code();
@@ -124,13 +148,18 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
   command
       .add_option_function<std::string>("--preset", take_preset,
                                         "Protocol and stages at once, as of nam-memoryd --preset")
-      ->check(CLI::IsMember(layout::preset_names()))
+      ->check(CLI::IsMember(protocol::preset_names()))
       ->excludes("--protocol", "--stages");
   command.add_option("--read-locks", flags.read_locks, "As of nam-memoryd --read-locks")
       ->check(CLI::IsMember({"none", "shared"}))
       ->capture_default_str();
   command.add_flag("--durable", flags.durable,
                    "Memory servers keep a database on their disks, and open it when they start again");
+  command
+      .add_option("--copies", flags.copies,
+                  "Each region has so many hosts, its primary included, with databases on disks and a "
+                  "configuration store; seed: as many as the seed draws")
+      ->check(CLI::IsMember({"seed", "1", "2", "3"}));
   const auto take_spread = [&flags](const std::string& name) {
     flags.timestamp_vector = layout::find_vector_spread(name);
   };

@@ -42,11 +42,12 @@ void add_level(CLI::App& command, LevelFlag& flag);
 struct ScenarioFlags {
   std::optional<std::string> workload;
   std::optional<Emphasis> emphasis;
-  std::string protocol = std::string(layout::kDefaultProtocol);
-  layout::StageCode stages;
+  std::string protocol = std::string(protocol::kDefaultProtocol);
+  protocol::StageCode stages;
   std::string preset;  // which both are of
   std::string read_locks = "none";
   bool durable = false;
+  std::string copies;  // "seed", a number, or empty
   std::optional<layout::VectorSpread> timestamp_vector;
   Size size;
   std::string faults = "seed";
@@ -60,6 +61,8 @@ struct ScenarioFlags {
   Scenario scenario(std::uint64_t seed) const;
 
  private:
+  Status check_copies() const;
+  Scenario drawn(std::uint64_t seed) const;
   Scenario without_faults(std::uint64_t seed) const;
 };
 // Prints the error; kUsage.

@@ -132,6 +132,32 @@ TEST_CASE("a temporary table that its block takes away leaves no name behind", "
   CHECK(test.rows("SELECT a FROM t") == "1");
 }
 
+TEST_CASE("a rollback of a temporary table does not forget the one before it that is gone", "[sqltest]") {
+  TemporaryTablesTest test;
+  test.run("CREATE TEMP TABLE t (a int)");
+  test.lose_tables();
+  test.run("BEGIN");
+  SECTION("by ROLLBACK") {
+    test.run("CREATE TEMP TABLE t (a int)");
+    test.run("ROLLBACK");
+  }
+  SECTION("by ROLLBACK after its drop") {
+    test.run("CREATE TEMP TABLE t (a int)");
+    test.run("DROP TABLE t");
+    test.run("ROLLBACK");
+  }
+  SECTION("by ROLLBACK TO SAVEPOINT") {
+    test.run("SAVEPOINT s");
+    test.run("CREATE TEMP TABLE t (a int)");
+    test.run("ROLLBACK TO s");
+    test.run("COMMIT");
+  }
+  CHECK(test.answer("INSERT INTO t VALUES (5)") == "42P01");
+  test.run("CREATE TEMP TABLE t (a int)");
+  test.run("DROP TABLE t");
+  CHECK(test.rows("SELECT a FROM t") == "1");
+}
+
 TEST_CASE("a temporary table that is made after the slot has ended stays", "[sqltest]") {
   TemporaryTablesTest test;
   test.run("CREATE TEMP TABLE t (a int)");

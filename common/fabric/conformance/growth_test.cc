@@ -96,7 +96,8 @@ TEST_CASE("READs of what a region may still get find zeros, and nothing else is 
   });
 }
 
-TEST_CASE("what a region grows by is used by clients that were there before, and by those that come later") {
+TEST_CASE(
+    "memory that a region grows by is used by clients that were there before, and by those that come later") {
   on_every_transport(2, [](Suite& suite) {
     if (!grows(suite)) return;
     suite.disconnect(1);
@@ -114,7 +115,7 @@ TEST_CASE("what a region grows by is used by clients that were there before, and
   });
 }
 
-TEST_CASE("whoever learns of an address that was added, however indirectly, can use it at once") {
+TEST_CASE("a client that learns of an address that was added, however indirectly, can use it at once") {
   on_every_transport(3, [](Suite& suite) {
     if (!grows(suite)) return;
     ServerFabric* server = &suite.fixture().server();

@@ -84,7 +84,7 @@ TEST_CASE("a batch whose WRITE was carried out in part at a cut never completes"
   CHECK(complete > 10);
 }
 
-TEST_CASE("what is behind a fence happens at a cut only if the atomics before it do") {
+TEST_CASE("operations behind a fence happen at a cut only if the atomics before it do") {
   std::set<std::pair<bool, bool>> fates;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     for (const bool fence : {false, true}) {

@@ -91,7 +91,7 @@ Status say_it_through(Pair& pair, Middle& middle) {
   return status;
 }
 
-TEST_CASE("what is said on an encrypted connection cannot be read on the way") {
+TEST_CASE("bytes of an encrypted connection cannot be read on the way") {
   for (const bool encrypted : {false, true}) {
     const TcpOptions options = with_encryption(encrypted ? Encryption::required : Encryption::off);
     Pair pair(options, options);
@@ -143,7 +143,7 @@ TEST_CASE("long READs pass in many records") {
   pair.reactor->run_until(read_much(pair));
 }
 
-TEST_CASE("who encrypts talks to nobody who does not, and both say so") {
+TEST_CASE("a side that encrypts talks to none that does not, and both say so") {
   const TcpOptions plain = with_encryption(Encryption::off);
   {
     Pair pair(kRequired, plain);

@@ -75,7 +75,7 @@ Task<void> bad_handshake(Pair& pair, std::string bytes) {
   co_await expect_end(*stream);
 }
 
-TEST_CASE("whatever does not shake hands properly is dropped") {
+TEST_CASE("a connection that does not shake hands properly is dropped") {
   Pair pair;
   Random random(7);
   std::string noise(100'000, '\0');

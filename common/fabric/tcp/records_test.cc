@@ -59,7 +59,7 @@ std::string noise(std::size_t length_bytes) {
   return bytes;
 }
 
-TEST_CASE("what is sealed comes out, however it is cut on the way") {
+TEST_CASE("sealed bytes come out, however they are cut on the way") {
   const std::string plain = noise(200'000);
   for (const std::size_t piece_bytes : {1, 7, 1000, 16'384, 1'000'000}) {
     RecordSealer sealer(secret_of(1));

@@ -98,7 +98,7 @@ Task<void> many_coroutines(Pair& pair) {
   CHECK(pair.reactor->counters().sends - sends_before <= 24);
 }
 
-TEST_CASE("what the coroutines of one turn post leaves in one send, and so do the answers") {
+TEST_CASE("operations that the coroutines of one turn post leave in one send, and so do the answers") {
   Pair pair;
   pair.reactor->run_until(many_coroutines(pair));
 }

@@ -140,7 +140,7 @@ TEST_CASE("workers that share have one queue pair, and are peers of their own") 
   REQUIRE(server.facts()["device_queue_pairs"] == own);
 }
 
-TEST_CASE("what a worker may not post costs the others nothing") {
+TEST_CASE("operations that a worker may not post cost the others nothing") {
   Server server;
   Workers workers(server.address(), 2);
   REQUIRE(!workers.write(0, kRegion_bytes / 8, 1));
@@ -199,7 +199,7 @@ TEST_CASE("a call that still runs does not hold up the end of another worker on 
   paused.release();
 }
 
-TEST_CASE("what all workers post in a turn leaves with one doorbell") {
+TEST_CASE("operations that all workers post in a turn leave with one doorbell") {
   Server server;
   Workers workers(server.address(), 4);
   REQUIRE(workers.doorbells_of_a_turn() == 1);

@@ -43,7 +43,7 @@ Task<void> call_often(Channel* channel, std::size_t count, std::size_t length_by
   }
 }
 
-TEST_CASE("what a turn posts to one server leaves with one doorbell, and completes once a batch") {
+TEST_CASE("operations that a turn posts to one server leave with one doorbell, and complete once a batch") {
   Server server;
   EndpointCounters before;
   EndpointCounters after;
@@ -71,7 +71,7 @@ TEST_CASE("more operations than the send queue holds wait for their slots") {
   REQUIRE(after.signalled >= 500 / 2);
 }
 
-TEST_CASE("what a device reports of its failure ends the connections concerned at once") {
+TEST_CASE("a device's report of a failure ends the connections concerned at once") {
   Server server;
   RawClient peer(server.address(), true);
   const std::uint32_t number = peer.link().endpoint().number();

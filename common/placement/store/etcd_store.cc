@@ -88,7 +88,8 @@ std::string EtcdStore::name() const {
   return text + "/" + options_.name;
 }
 
-EtcdStore::Verdict EtcdStore::judge(const std::string& endpoint, HttpAnswer answer, Outcome* outcome) const {
+EtcdStore::Verdict EtcdStore::verdict_of(const std::string& endpoint, HttpAnswer answer,
+                                         Outcome* outcome) const {
   const auto fail = [&](ErrorCode code, const std::string& why) {
     outcome->status = Status(code, "etcd at " + endpoint + ": " + why);
     return code == ErrorCode::configuration ? Verdict::refused : Verdict::next;
@@ -104,7 +105,7 @@ EtcdStore::Verdict EtcdStore::judge(const std::string& endpoint, HttpAnswer answ
   }
   if (!json.is_object() || answer.status == 200 || answer.status == 404) {
     return fail(ErrorCode::configuration,
-                "status " + std::to_string(answer.status) + ", so it is none, or older than 3.4");
+                "status " + std::to_string(answer.status) + ", so it is no etcd, or older than 3.4");
   }
   std::string message = etcd_text(json, "message");
   if (message.empty()) message = etcd_text(json, "error");
@@ -137,7 +138,7 @@ EtcdStore::Verdict EtcdStore::authenticate(const std::string& endpoint, Outcome*
   request.path = "/v3/auth/authenticate";
   request.body = body.dump(-1, ' ', false, EtcdJson::error_handler_t::replace);
   Outcome told;
-  const Verdict verdict = judge(endpoint, post(request, options_.tls, stopping()), &told);
+  const Verdict verdict = verdict_of(endpoint, post(request, options_.tls, stopping()), &told);
   if (verdict != Verdict::answered) {
     outcome->status = told.status;
     return verdict == Verdict::authenticate ? Verdict::refused : verdict;
@@ -159,7 +160,7 @@ EtcdStore::Verdict EtcdStore::call_at(const std::string& endpoint, const std::st
     request.path = path;
     request.authorization = token_;
     request.body = body;
-    verdict = judge(endpoint, post(request, options_.tls, stopping()), outcome);
+    verdict = verdict_of(endpoint, post(request, options_.tls, stopping()), outcome);
     if (verdict == Verdict::authenticate) token_.clear();
   }
   return verdict == Verdict::authenticate ? Verdict::refused : verdict;

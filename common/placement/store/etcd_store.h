@@ -44,7 +44,7 @@ class EtcdStore final : public BlockingStore {
   // At one endpoint. Everything but `answered` has an error in `outcome`.
   Verdict call_at(const std::string& endpoint, const std::string& path, const std::string& body,
                   Outcome* outcome);
-  Verdict judge(const std::string& endpoint, HttpAnswer answer, Outcome* outcome) const;
+  Verdict verdict_of(const std::string& endpoint, HttpAnswer answer, Outcome* outcome) const;
   Verdict authenticate(const std::string& endpoint, Outcome* outcome);
 
   EtcdOptions options_;

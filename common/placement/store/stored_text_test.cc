@@ -36,7 +36,7 @@ TEST_CASE("a stored configuration is read back, and for people it is JSON", "[pl
   CHECK(read_stored(write_stored(Configuration()).value()).value() == Configuration());
 }
 
-TEST_CASE("what is no configuration is refused, and says so", "[placement]") {
+TEST_CASE("a text that is no configuration is refused, and the error says so", "[placement]") {
   const std::string text = write_stored(full()).value();
   for (std::size_t length = 0; length + 1 < text.size(); ++length)
     REQUIRE(refusal(text.substr(0, length)) ==
@@ -57,7 +57,7 @@ TEST_CASE("what is no configuration is refused, and says so", "[placement]") {
         "it is no configuration of namdb: its fields");
 }
 
-TEST_CASE("what could not be read back is not written", "[placement]") {
+TEST_CASE("a configuration that could not be read back is not written", "[placement]") {
   const auto refused = [](const Place& place) {
     Configuration configuration(1);
     configuration.set(0, place);

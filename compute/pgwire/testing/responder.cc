@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/base/crash_handler.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/signals.h"
 #include "common/reactor/socket_listener.h"
@@ -34,6 +35,7 @@ Task<void> run(Reactor& reactor, namdb::reactor::StreamListener& listener, namdb
 }  // namespace
 
 int main(int argc, char** argv) {
+  namdb::install_crash_handler(argv[0]);
   const std::string address = argc > 1 ? argv[1] : "127.0.0.1:5499";
   auto reactor = Reactor::create();
   if (!reactor.ok()) return std::fprintf(stderr, "%s\n", reactor.status().message().c_str()), 3;

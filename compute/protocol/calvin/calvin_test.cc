@@ -42,7 +42,7 @@ TEST_CASE("the rows of the first fetch are locked under the transaction's number
   CHECK(scene.bytes.header(kRecord) == free_word(kOrderStored));
 }
 
-TEST_CASE("rows of a first fetch are waited for, whoever has locked them", "[calvin]") {
+TEST_CASE("rows of a first fetch are waited for, whichever transaction has locked them", "[calvin]") {
   for (const Stamp holder : {kComesBefore, kComesLater, kInNoOrder}) {
     OrderScene scene;
     scene.bytes.word(kOtherRecord, lock_word(holder).value());
@@ -56,7 +56,8 @@ TEST_CASE("rows of a first fetch are waited for, whoever has locked them", "[cal
   }
 }
 
-TEST_CASE("who holds rows waits for those that come before, and for commits in no order", "[calvin]") {
+TEST_CASE("a transaction that holds rows waits for those that come before, and for commits in no order",
+          "[calvin]") {
   struct Row {
     const char* name;
     Stamp holder;

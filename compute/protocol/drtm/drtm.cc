@@ -84,7 +84,7 @@ reactor::Task<Status> DrTm::request_leases(reactor::PooledVector<RowId>* rows) {
   const fabric::LocalBuffer headers(worker.cluster.pool(), 8 * rows->size());
   for (std::size_t i = 0; i < rows->size(); ++i)
     batches.read(transaction().accesses()[(*rows)[i]].lookup.record(), headers.data() + 8 * i, 8);
-  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
+  const Status status = co_await batches.run(transaction().mutable_counters(), Stage::lock);
   leases_.collect();
   if (!status.ok()) {
     own_slot().channel_failed();

@@ -123,7 +123,7 @@ TEST_CASE("which accesses share a record, and which conflict", "[drtm]") {
   CHECK(drtm::write_access(written_by_other, kBounds) == WriteAccess::locked);  // R_WR, L_WR
 }
 
-TEST_CASE("what a row that is only read does to its lease, by the bytes that READ and CAS find", "[drtm]") {
+TEST_CASE("the lease of a row that is only read, by the bytes that READ and CAS find", "[drtm]") {
   struct ReadRow {
     const char* name;
     std::function<void(LeaseScene&)> put;
@@ -255,7 +255,7 @@ TEST_CASE("a row that was read and is then written is not written before its lea
   CHECK(scene.time().now().after(end_ns));
 }
 
-TEST_CASE("what becomes of a leased row at commit", "[drtm]") {
+TEST_CASE("a leased row at commit, case by case", "[drtm]") {
   struct EndRow {
     const char* name;
     std::uint64_t later_ns;

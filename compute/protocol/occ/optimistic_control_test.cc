@@ -135,7 +135,7 @@ TEST_CASE("whether reads were true at one moment, by the bytes since", "[occ]") 
   }
 }
 
-TEST_CASE("what a commit locks itself needs no validation, and all else does", "[occ]") {
+TEST_CASE("records that a commit locks itself need no validation, and all others do", "[occ]") {
   struct ValidateRow {
     const char* name;
     std::function<void(ProtocolScene&)> since;

@@ -132,7 +132,8 @@ TEST_CASE("where a SUNDIAL transaction that writes finds its place", "[sundial]"
   }
 }
 
-TEST_CASE("what else a SUNDIAL transaction that writes has read holds at its timestamp", "[sundial]") {
+TEST_CASE("the other records that a writing SUNDIAL transaction has read hold at its timestamp",
+          "[sundial]") {
   struct BesideRow {
     const char* name;
     std::uint64_t rts;  // of the row that is only read

@@ -94,7 +94,7 @@ void TimestampOrdering::read_behind_lock(const Access& access, txn::BatchSet& ba
 // lacking has no rows that this transaction may still use, and each READ and each raise concerns all
 // servers: so the others' floors are enough for it.
 void TimestampOrdering::read_behind_locks(txn::BatchSet& batches) {
-  if (!displaced_.empty()) add_floor_reads(batches, layout::Stage::lock, written_positions());
+  if (!displaced_.empty()) add_floor_reads(batches, Stage::lock, written_positions());
 }
 
 std::uint32_t TimestampOrdering::written_positions() const {
@@ -105,8 +105,7 @@ std::uint32_t TimestampOrdering::written_positions() const {
   return positions;
 }
 
-void TimestampOrdering::add_floor_reads(txn::BatchSet& batches, layout::Stage stage,
-                                        std::uint32_t positions) {
+void TimestampOrdering::add_floor_reads(txn::BatchSet& batches, Stage stage, std::uint32_t positions) {
   txn::Cluster& cluster = transaction().worker().cluster;
   if (!floors_)
     floors_ = fabric::LocalBuffer(cluster.pool(), layout::kTimestampFloors_bytes * cluster.server_count());
@@ -133,8 +132,8 @@ std::uint64_t TimestampOrdering::floor(std::size_t server, std::size_t position)
 
 reactor::Task<Status> TimestampOrdering::read_floors() {
   txn::BatchSet batches(transaction().worker().cluster);
-  add_floor_reads(batches, layout::Stage::renew, kForgotten | written_ | unleased_);
-  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
+  add_floor_reads(batches, Stage::renew, kForgotten | written_ | unleased_);
+  const Status status = co_await batches.run(transaction().mutable_counters(), Stage::renew);
   // One of those that are not needed may have been lost meanwhile.
   if (!status.ok() && transaction().worker().cluster.failed()) co_return lost_connection(status);
   co_return Status();
@@ -259,7 +258,7 @@ reactor::Task<Status> TimestampOrdering::raise(const SeenRows* rows, bool forget
       batches.compare_and_swap(each.word, each.known, timestamp_, each.words.data());
       if (each.row != nullptr) batches.read(each.row->record, each.words.data() + 8, 8);
     }
-    const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
+    const Status status = co_await batches.run(transaction().mutable_counters(), Stage::renew);
     if (!status.ok() && cluster.failed()) co_return lost_connection(status);
     for (Raise& each : raises) {
       if (cluster.lacks(each.word.server())) {
@@ -288,7 +287,7 @@ reactor::Task<Status> TimestampOrdering::check(const SeenRows* rows, SeenRows* d
     const std::size_t count = std::min(kRowsAtOnce, rows->size() - first);
     const fabric::LocalBuffer words(cluster.pool(), 8 * count);
     for (std::size_t i = 0; i < count; ++i) batches.read((*rows)[first + i].record, words.data() + 8 * i, 8);
-    const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::validate);
+    const Status status = co_await batches.run(transaction().mutable_counters(), Stage::validate);
     if (!status.ok()) co_return lost_connection(status);
     for (std::size_t i = 0; i < count; ++i) {
       const SeenRow& row = (*rows)[first + i];

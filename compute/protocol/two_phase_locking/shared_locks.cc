@@ -65,7 +65,7 @@ reactor::Task<Status> TwoPhaseLocking::request_shares(reactor::PooledVector<RowI
   const fabric::LocalBuffer headers(worker.cluster.pool(), 8 * rows->size());
   for (std::size_t i = 0; i < rows->size(); ++i)
     batches.read(transaction().accesses()[(*rows)[i]].lookup.record(), headers.data() + 8 * i, 8);
-  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
+  const Status status = co_await batches.run(transaction().mutable_counters(), Stage::lock);
   if (!status.ok()) {
     readers_.collect();
     own_slot().channel_failed();
@@ -150,7 +150,7 @@ reactor::Task<Status> TwoPhaseLocking::read_reader_words() {
     batches.read(waiter, now.data() + i * kBehind_bytes, kBehind_bytes);
   }
   ++transaction().mutable_counters().rereads;
-  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
+  const Status status = co_await batches.run(transaction().mutable_counters(), Stage::lock);
   if (!status.ok()) {
     own_slot().channel_failed();
     co_return lost_connection(status);

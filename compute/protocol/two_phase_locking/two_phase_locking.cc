@@ -71,8 +71,8 @@ TwoPhaseLocking::Held& TwoPhaseLocking::post_lock(GlobalAddress record, HeaderWo
 }
 
 bool TwoPhaseLocking::add_lock(Lookup& lookup, txn::BatchSet& batches) {
-  const layout::StageCode stages = transaction().worker().cluster.stages();
-  if (!lookup.shares() && stages.two_sided(layout::Stage::read) && stages.two_sided(layout::Stage::lock)) {
+  const StageCode stages = transaction().worker().cluster.stages();
+  if (!lookup.shares() && stages.two_sided(Stage::read) && stages.two_sided(Stage::lock)) {
     if (has_locked(lookup.record())) return false;
     Held& lock = add(posted_, lookup.record(), HeaderWord());
     layout::store_word(lock.word.data(), 0);  // it stays if nobody answers
@@ -215,7 +215,7 @@ reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId
       batches.read(waiter, lock.word.data() + 8, 8);
     }
   }
-  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
+  const Status status = co_await batches.run(transaction().mutable_counters(), Stage::lock);
   if (!status.ok()) {
     collect();
     slot_->channel_failed();

@@ -62,7 +62,7 @@ void guessed(LockingScene& scene, HeaderWord guess) {
 
 }  // namespace
 
-TEST_CASE("what a met lock means under NOWAIT, by the bytes of the record", "[nowait]") {
+TEST_CASE("the meaning of a met lock under NOWAIT, by the bytes of the record", "[nowait]") {
   struct DecisionRow {
     const char* name;
     HeaderWord header;

@@ -79,7 +79,7 @@ void WaitDie::check_locks() {
 
 reactor::Task<Result<bool>> WaitDie::wait_for_locks(std::span<Lookup* const> lookups) {
   txn::Cluster& cluster = transaction().worker().cluster;
-  if (!cluster.stages().two_sided(layout::Stage::lock)) co_return false;
+  if (!cluster.stages().two_sided(Stage::lock)) co_return false;
   txn::CallSet calls(cluster);
   reactor::PooledVector<const Lookup*> asked;
   for (const Lookup* lookup : lookups) {
@@ -142,7 +142,7 @@ reactor::Task<Status> WaitDie::clear(const SeenWaiter* seen) {
   const fabric::LocalBuffer found(transaction().worker().cluster.pool(), 8);
   batches.compare_and_swap(seen->record + layout::waiter_offset(seen->table->record), seen->waiter.value(), 0,
                            found.data());
-  const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::lock);
+  const Status status = co_await batches.run(transaction().mutable_counters(), Stage::lock);
   if (!status.ok()) {
     own_slot().channel_failed();
     co_return lost_connection(status);

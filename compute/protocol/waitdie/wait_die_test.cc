@@ -32,7 +32,7 @@ struct AgeScene : ProtocolScene {
 
 }  // namespace
 
-TEST_CASE("what a met lock means under WAITDIE, by the bytes of the record", "[waitdie]") {
+TEST_CASE("the meaning of a met lock under WAITDIE, by the bytes of the record", "[waitdie]") {
   struct AgeRow {
     const char* name;
     HeaderWord header;

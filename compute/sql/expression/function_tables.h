@@ -1,7 +1,6 @@
-// The tables of scalar functions: functions of numbers, of strings, of
-// regular expressions, of bytes, of times, of the session and
-// server, of arrays, of JSON, of the catalog, and of privileges. Operators of times, intervals, arrays, bits
-// and JSON have tables, too: their names are theirs.
+// The tables of scalar functions: functions of numbers, of strings, of regular expressions, of bytes, of
+// times, of the session and server, of arrays, of JSON, of the catalog, and of privileges. Operators of
+// times, intervals, arrays, bits and JSON have tables, too: their names are theirs.
 #pragma once
 
 #include <span>

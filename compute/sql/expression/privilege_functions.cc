@@ -149,9 +149,15 @@ Status has_relation_privilege(Context context, Arguments arguments, Privileges k
 constexpr Privileges kColumnPrivileges = storage::kInsertPrivilege | storage::kSelectPrivilege |
                                          storage::kUpdatePrivilege | storage::kReferencesPrivilege;
 
+// The object of a privilege: a table, a sequence, any column of a table, or the one that is named.
+enum class PrivilegeOf : std::uint8_t { table, sequence, any_column, column };
+
 // (relation, privilege), perhaps with a role before, and a column behind the relation.
-template <bool kOfSequence, bool kHasColumn, bool kOfColumns>
+template <PrivilegeOf kOf>
 Status has_privilege(Context context, Arguments arguments, Datum& out) {
+  constexpr bool kOfSequence = kOf == PrivilegeOf::sequence;
+  constexpr bool kHasColumn = kOf == PrivilegeOf::column;
+  constexpr bool kOfColumns = kHasColumn || kOf == PrivilegeOf::any_column;
   std::uint32_t role = 0;
   if (Status status = asked_role(context, arguments, kHasColumn ? 3 : 2, role); !status.ok()) return status;
   const std::array<Datum, 3> given = {arguments[0], arguments[kHasColumn ? 2 : 1], Datum::of_integer(role)};
@@ -275,22 +281,23 @@ void add_overloads(std::vector<Function>& functions, Function function) {
 std::vector<Function> make_privilege_functions() {
   using enum TypeId;
   std::vector<Function> functions;
-  const auto add = [&functions](Function function, bool reads_catalog) {
-    function.reads_catalog = reads_catalog;
-    add_overloads(functions, std::move(function));
+  const auto add = [&functions](Function function) { add_overloads(functions, std::move(function)); };
+  const auto add_of_catalog = [&add](Function function) {
+    function.reads_catalog = true;
+    add(std::move(function));
   };
-  add({"has_table_privilege", {text, text}, boolean, has_privilege<false, false, false>}, true);
-  add({"has_sequence_privilege", {text, text}, boolean, has_privilege<true, false, false>}, true);
-  add({"has_any_column_privilege", {text, text}, boolean, has_privilege<false, false, true>}, true);
-  add({"has_column_privilege", {text, text, text}, boolean, has_privilege<false, true, true>}, true);
-  add({"has_column_privilege", {text, int2, text}, boolean, has_privilege<false, true, true>}, true);
-  add({"has_schema_privilege", {text, text}, boolean, has_schema_privilege}, false);
-  add({"has_database_privilege", {text, text}, boolean, has_database_privilege}, false);
-  add({"has_function_privilege", {text, text}, boolean, has_function_privilege}, false);
-  add({"has_language_privilege", {text, text}, boolean, always_has}, false);
-  add({"has_tablespace_privilege", {text, text}, boolean, always_has}, false);
-  add({"has_type_privilege", {text, text}, boolean, always_has}, false);
-  add({"pg_has_role", {name, text}, boolean, has_role}, false);
+  add_of_catalog({"has_table_privilege", {text, text}, boolean, has_privilege<PrivilegeOf::table>});
+  add_of_catalog({"has_sequence_privilege", {text, text}, boolean, has_privilege<PrivilegeOf::sequence>});
+  add_of_catalog({"has_any_column_privilege", {text, text}, boolean, has_privilege<PrivilegeOf::any_column>});
+  add_of_catalog({"has_column_privilege", {text, text, text}, boolean, has_privilege<PrivilegeOf::column>});
+  add_of_catalog({"has_column_privilege", {text, int2, text}, boolean, has_privilege<PrivilegeOf::column>});
+  add({"has_schema_privilege", {text, text}, boolean, has_schema_privilege});
+  add({"has_database_privilege", {text, text}, boolean, has_database_privilege});
+  add({"has_function_privilege", {text, text}, boolean, has_function_privilege});
+  add({"has_language_privilege", {text, text}, boolean, always_has});
+  add({"has_tablespace_privilege", {text, text}, boolean, always_has});
+  add({"has_type_privilege", {text, text}, boolean, always_has});
+  add({"pg_has_role", {name, text}, boolean, has_role});
   return functions;
 }
 

@@ -127,7 +127,7 @@ TEST_CASE("work that is no longer wanted is left out of the queue, unless it has
   holds = false;
 }
 
-TEST_CASE("what is destroyed on the planning thread is destroyed there, behind the work before it",
+TEST_CASE("plans destroyed on the planning thread are destroyed there, behind the work before them",
           "[planning]") {
   const auto thread = start_thread();
   reactor::testing::ManualExecutor executor;

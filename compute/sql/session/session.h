@@ -448,6 +448,10 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // The session has made a table of that name, or dropped it. Nothing if it is not temporary.
   void note_temporary(const std::string& stored_name);
   void forget_temporary(const std::string& stored_name);
+  // Before a table of that name is made: the one that is gone and has the name; null: there is none.
+  std::shared_ptr<const TemporaryTable> replaced_by(const std::string& stored_name) const;
+  // It has its name again, as the table that replaced it is undone. Nothing if it is null.
+  void put_back(const TemporaryTable* replaced);
   // DROP TABLE IF EXISTS in a block, of one that is gone; and the block's rollback.
   void forget_gone_in_block(const std::string& stored_name);
   void restore_gone_of_block();
@@ -460,9 +464,10 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Takes over the types that statements have made, as they are now.
   reactor::Task<Status> read_types();
   bool types_are_current() const;
-  // After a statement has met values whose labels nobody has read yet: its rows are not shown. Always an
-  // error: catalog_changed, after which it knows them.
-  reactor::Task<Status> learn_labels();
+  // After a statement during which labels were missed. catalog_changed: it may have met values whose labels
+  // nobody had read yet, so its rows are not shown; the next attempt knows them. No error: no more labels are
+  // known than when it began, so it would end with the same rows again.
+  reactor::Task<Status> learn_labels(const LabelWatch* labels);
   // An error of a statement: with the types as they are now it may be another one, or none.
   bool may_name_new_type(const Status& status) const {
     return status.code() == ErrorCode::undefined_object && !types_are_current();
@@ -488,10 +493,16 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> hold_types(const txn::TableDefinition* definition);
   reactor::Task<Status> hold_types(const View* view);
   reactor::Task<Status> hold_types(const RoutineSignature* signature);
-  reactor::Task<void> add_named_types(std::string query, UsedTypes* used);
-  reactor::Task<bool> names_type(std::string query, const Enumeration* type);
+  // A routine or view whose types are not there takes the text back that it had before. Nothing if `made` is
+  // null, or another one has taken its place.
+  reactor::Task<void> undo_replacement(storage::RoutineRef before, storage::RoutineRef made);
+  // Error: the interrupt has ended the statement before the text was parsed.
+  Status check_parsed(const ParsedText& parsed) const;
+  reactor::Task<Status> add_named_types(std::string query, UsedTypes* used);
+  reactor::Task<Result<bool>> names_type(std::string query, const Enumeration* type);
   reactor::Task<Status> check_type_unnamed(const Enumeration* type);
-  // feature_not_supported: an expression of a table with such columns, or a view of it, contains the text.
+  // feature_not_supported: an expression of a table contains the text, or a view does, and it names the type,
+  // or the table has such columns.
   reactor::Task<Status> check_not_in_texts(const Enumeration* type, std::string text, std::string what);
   reactor::Task<Status> find_type_dependents(std::uint32_t id, Dependents* dependents);
   // dependent_objects_still_exist: it is in use now. One that is gone already is no error.
@@ -526,6 +537,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
     RelationKind kind = RelationKind::table;
     std::string name;
     std::uint32_t id = 0;
+    std::shared_ptr<const TemporaryTable> replaced = nullptr;  // had the name, and was gone already
   };
   reactor::Task<Status> run_block_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> note_created(RelationKind kind, std::string name);

@@ -8,6 +8,7 @@
 #include "compute/sql/execute/altered_rows.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/generated_column.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -33,11 +34,13 @@ std::vector<std::string> sequences_gone(const layout::Schema& before, const layo
 }
 
 // The first rows are asked for when the new table is in the catalog, and before it takes the place of the old
-// one.
+// one. `learn` is called after rows during which labels were missed; its error ends the change.
 class HeldRows final : public txn::RowChange {
  public:
   using Hold = std::function<Task<Status>()>;
-  HeldRows(txn::RowChange& rows, Hold hold) : rows_(rows), hold_(std::move(hold)) {}
+  using Learn = std::function<Task<Status>(const LabelWatch*)>;
+  HeldRows(txn::RowChange& rows, Hold hold, Learn learn)
+      : rows_(rows), hold_(std::move(hold)), learn_(std::move(learn)) {}
 
   Task<Status> change(const std::vector<layout::Row>* rows,
                       std::vector<std::vector<std::byte>>* changed) override {
@@ -45,12 +48,16 @@ class HeldRows final : public txn::RowChange {
       Status status = co_await hold();
       if (!status.ok()) co_return status;
     }
-    co_return co_await rows_.change(rows, changed);
+    const LabelWatch labels;
+    Status status = co_await rows_.change(rows, changed);
+    if (status.ok() && labels.has_missed()) status = co_await learn_(&labels);
+    co_return status;
   }
 
  private:
   txn::RowChange& rows_;
   Hold hold_;
+  Learn learn_;
 };
 
 bool same_definition(const layout::Column& left, const layout::Column& right) {
@@ -136,7 +143,9 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
   Run run = make_run(nullptr, scratch, sink);
   AlteredRows rows(run, plan, made, [this] { return begin(); });
   const txn::TableDefinition used = replacement.definition;
-  HeldRows held(rows, [this, &used] { return hold_types(&used); });
+  HeldRows held(
+      rows, [this, &used] { return hold_types(&used); },
+      [this](const LabelWatch* labels) { return learn_labels(labels); });
   replacement.rows = &held;
   status = co_await engine_.replace_table(std::move(replacement));
   const bool came = status.ok();

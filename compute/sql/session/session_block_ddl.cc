@@ -78,6 +78,7 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
     co_return co_await drop_in_block(std::move(tables), sink);
   }
   std::string made;
+  std::shared_ptr<const TemporaryTable> replaced;
   Status status;
   const auto* const index = plan.as<CreateIndexPlan>();
   if (index != nullptr) {
@@ -92,12 +93,16 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
                        "a table with the name of one that the same block drops is not supported",
                        "commit the block between DROP TABLE and CREATE TABLE");
     }
+    replaced = replaced_by(table.table.name);
     status = co_await create_table(table, sink, &made);
     if (status.ok() && table.drops_at_commit && !made.empty()) temporary_of_block_.push_back(made);
   }
   if (!status.ok() || made.empty()) co_return status;
-  co_return co_await note_created(index != nullptr ? RelationKind::index : RelationKind::table,
-                                  std::move(made));
+  const std::size_t before = created_in_block_.size();
+  status =
+      co_await note_created(index != nullptr ? RelationKind::index : RelationKind::table, std::move(made));
+  if (created_in_block_.size() > before) created_in_block_.back().replaced = std::move(replaced);
+  co_return status;
 }
 
 Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
@@ -128,7 +133,10 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
     });
     // The commit needs the tables that the transaction has written, and validates what it has read.
     const bool is_used = transaction_ != nullptr && (transaction_->has_writes() || engine_.serializable());
-    if (own != created_in_block_.end() && savepoints_.empty() && !is_used) {
+    // A rollback needs to know what it has replaced.
+    const bool goes_now =
+        own != created_in_block_.end() && own->replaced == nullptr && savepoints_.empty() && !is_used;
+    if (goes_now) {
       created_in_block_.erase(own);
       status = co_await drop_relations(silent_drop(kind, name), sink);
       if (!status.ok()) co_return status;
@@ -240,12 +248,15 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
     if (created.kind == RelationKind::table) forget_temporary(created.name);
     std::string name = created.name;
     const auto relation = co_await find_relation(&engine_, std::move(name));
-    if (!relation.ok()) co_return relation.status();
+    Status status = relation.status();
     // Another session may have dropped it, and given its name to another one.
-    if (id_of(*relation, created.kind == RelationKind::index) != created.id) continue;
-    drops_are_checked_ = true;
-    Status status = co_await drop_relations(silent_drop(created.kind, created.name), sink);
-    drops_are_checked_ = false;
+    if (status.ok() && id_of(*relation, created.kind == RelationKind::index) == created.id) {
+      drops_are_checked_ = true;
+      status = co_await drop_relations(silent_drop(created.kind, created.name), sink);
+      drops_are_checked_ = false;
+    }
+    put_back(created.replaced.get());
+    if (!relation.ok()) co_return relation.status();
     if (first.ok()) first = std::move(status);
   }
   co_return first;

@@ -323,8 +323,10 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& mess
   portal.state.costs = &explained.parts;
   Run run = make_run(&used, portal, sink);
   Portal scratch;
+  const LabelWatch labels;
   Status status = co_await run_plan(run, plan, scratch, 0);
   scratch.cursor.reset();
+  if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
   portal.state.costs = nullptr;
   if (status.ok() && own && !deferred_.empty()) status = co_await check_deferred(&used, /*all=*/true);
   if (own) deferred_.forget();

@@ -250,7 +250,13 @@ Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& 
   const bool is_new = *there == nullptr;
   Status status = co_await engine_.create_routine(std::move(definition));
   if (!status.ok()) co_return status;
+  storage::RoutineRef replacement = engine_.cached_routine(plan.definition.name);
+  const bool is_own = replacement != nullptr && replacement->definition == plan.definition.text;
   status = co_await hold_types(plan.signature.get());
+  if (!status.ok() && !is_new && is_own) {
+    storage::RoutineRef before = (*there)->routine;
+    co_await undo_replacement(std::move(before), std::move(replacement));
+  }
   if (status.ok() || !is_new) co_return status;
   if (const storage::RoutineRef made = engine_.cached_routine(plan.definition.name); made != nullptr) {
     name = plan.definition.name;

@@ -66,6 +66,21 @@ void Session::forget_temporary(const std::string& stored_name) {
   if (own->second.stored_name == stored_name || is_named) temporary_tables_.erase(own);
 }
 
+std::shared_ptr<const Session::TemporaryTable> Session::replaced_by(const std::string& stored_name) const {
+  if (temporary_prefix_.empty() || !stored_name.starts_with(temporary_prefix_)) return nullptr;
+  const auto own = temporary_tables_.find(without_prefix(stored_name));
+  if (own == temporary_tables_.end() || !is_gone(own->second)) return nullptr;
+  return std::make_shared<const TemporaryTable>(own->second);
+}
+
+void Session::put_back(const TemporaryTable* replaced) {
+  if (replaced == nullptr) return;
+  TemporaryTable table = *replaced;
+  // The block's drop of it is undone, too.
+  table.dropped_in_block = false;
+  temporary_tables_.insert_or_assign(std::string(without_prefix(replaced->stored_name)), std::move(table));
+}
+
 void Session::forget_gone_in_block(const std::string& stored_name) {
   const auto own = temporary_tables_.find(without_prefix(stored_name));
   if (own != temporary_tables_.end() && is_temporary(stored_name)) own->second.dropped_in_block = true;

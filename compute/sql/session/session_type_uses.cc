@@ -92,21 +92,30 @@ Task<Status> Session::check_type_unnamed(const Enumeration* type) {
   for (const storage::TableRef& table : engine_.cached_tables()) {
     for (const TableText& text : texts_of(*table)) {
       std::string query = "SELECT " + text.expression;
-      if (co_await names_type(std::move(query), type))
-        co_return refused("an expression of table " + name_in_quotes(table->name));
+      const Result<bool> is_named = co_await names_type(std::move(query), type);
+      if (!is_named.ok()) co_return is_named.status();
+      if (*is_named) co_return refused("an expression of table " + name_in_quotes(table->name));
     }
   }
   const auto views = co_await read_views();
   if (!views.ok()) co_return views.status();
   for (const ViewRef& view : *views) {
     std::string query = view->query;
-    if (co_await names_type(std::move(query), type)) co_return refused("view " + name_in_quotes(view->name));
+    const Result<bool> is_named = co_await names_type(std::move(query), type);
+    if (!is_named.ok()) co_return is_named.status();
+    if (*is_named) co_return refused("view " + name_in_quotes(view->name));
   }
   co_return Status();
 }
 
-Task<bool> Session::names_type(std::string query, const Enumeration* type) {
+// A text that was not parsed because the statement has ended may name any type.
+Status Session::check_parsed(const ParsedText& parsed) const {
+  return parsed.error() == nullptr ? Status() : interrupt_.check();
+}
+
+Task<Result<bool>> Session::names_type(std::string query, const Enumeration* type) {
   ParsedText parsed = co_await parse(&query);
+  if (Status status = check_parsed(parsed); !status.ok()) co_return status;
   bool is_named = false;
   for (std::size_t i = 0; parsed.error() == nullptr && i < parsed.tree().statement_count(); ++i) {
     const Node statement = parsed.tree().statement(i);
@@ -118,9 +127,10 @@ Task<bool> Session::names_type(std::string query, const Enumeration* type) {
   co_return is_named;
 }
 
-Task<void> Session::add_named_types(std::string query, UsedTypes* used) {
-  if (facts_.types == nullptr || facts_.types->empty()) co_return;
+Task<Status> Session::add_named_types(std::string query, UsedTypes* used) {
+  if (facts_.types == nullptr || facts_.types->empty()) co_return Status();
   ParsedText parsed = co_await parse(&query);
+  if (Status status = check_parsed(parsed); !status.ok()) co_return status;
   for (std::size_t i = 0; parsed.error() == nullptr && i < parsed.tree().statement_count(); ++i) {
     const Node statement = parsed.tree().statement(i);
     if (statement.body == nullptr) continue;
@@ -131,6 +141,7 @@ Task<void> Session::add_named_types(std::string query, UsedTypes* used) {
     }
   }
   forget(std::move(parsed));
+  co_return Status();
 }
 
 Task<Status> Session::hold_types(const txn::TableDefinition* definition) {
@@ -138,7 +149,8 @@ Task<Status> Session::hold_types(const txn::TableDefinition* definition) {
   add_types(definition->schema, used);
   for (const TableText& text : texts_of(definition->name, definition->schema, definition->checks)) {
     std::string query = "SELECT " + text.expression;
-    co_await add_named_types(std::move(query), &used);
+    Status status = co_await add_named_types(std::move(query), &used);
+    if (!status.ok()) co_return status;
   }
   co_return co_await hold_types(std::move(used));
 }
@@ -149,7 +161,8 @@ Task<Status> Session::hold_types(const View* view) {
     if (is_made(column.type.id)) used.emplace(enumeration_id(column.type.id), "");
   }
   std::string query = view->query;
-  co_await add_named_types(std::move(query), &used);
+  Status status = co_await add_named_types(std::move(query), &used);
+  if (!status.ok()) co_return status;
   co_return co_await hold_types(std::move(used));
 }
 
@@ -198,6 +211,16 @@ Task<Status> Session::hold_types(UsedTypes used) {
   co_return Status();
 }
 
+Task<void> Session::undo_replacement(storage::RoutineRef before, storage::RoutineRef made) {
+  if (made == nullptr) co_return;
+  txn::RoutineDefinition definition;
+  definition.name = before->name;
+  definition.text = before->definition;
+  definition.replaces_version = made->version;
+  // The first error tells more.
+  static_cast<void>(co_await engine_.create_routine(std::move(definition)));
+}
+
 Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string text, std::string what) {
   const auto refused = [&](const std::string& by) {
     return Status(ErrorCode::feature_not_supported, what + " that " + by + " names is not supported");
@@ -206,11 +229,14 @@ Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string te
   if (!tables.ok()) co_return tables.status();
   std::vector<std::string> with_type;
   for (const storage::TableRef& table : *tables) {
-    if (!has_type(*table, type->id)) continue;
-    with_type.push_back(table->name);
+    const bool has = has_type(*table, type->id);
+    if (has) with_type.push_back(table->name);
     for (const TableText& one : texts_of(*table)) {
-      if (one.expression.find(text) != std::string::npos)
-        co_return refused("an expression of table " + name_in_quotes(table->name));
+      if (one.expression.find(text) == std::string::npos) continue;
+      std::string query = "SELECT " + one.expression;
+      const Result<bool> is_named = co_await names_type(std::move(query), type);
+      if (!is_named.ok()) co_return is_named.status();
+      if (has || *is_named) co_return refused("an expression of table " + name_in_quotes(table->name));
     }
   }
   const auto views = co_await read_views();
@@ -220,8 +246,11 @@ Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string te
         std::ranges::any_of(with_type, [&view](const std::string& table) { return view->reads(table); });
     const bool shows = std::ranges::any_of(
         view->columns, [&](const View::Column& column) { return is_of(column.type, type->id); });
-    if ((reads || shows) && view->query.find(text) != std::string::npos)
-      co_return refused("view " + name_in_quotes(view->name));
+    if (view->query.find(text) == std::string::npos) continue;
+    std::string query = view->query;
+    const Result<bool> is_named = co_await names_type(std::move(query), type);
+    if (!is_named.ok()) co_return is_named.status();
+    if (reads || shows || *is_named) co_return refused("view " + name_in_quotes(view->name));
   }
   co_return Status();
 }
@@ -248,8 +277,11 @@ Task<Status> Session::find_type_dependents(std::uint32_t id, Dependents* depende
       if (enumeration_of(column) == id) note("column " + column.name + " of table " + name);
     }
     for (const TableText& text : texts_of(name, table->schema, table->checks)) {
+      if (type == nullptr) continue;
       std::string query = "SELECT " + text.expression;
-      if (type != nullptr && co_await names_type(std::move(query), type)) note(text.owner);
+      const Result<bool> is_named = co_await names_type(std::move(query), type);
+      if (!is_named.ok()) co_return is_named.status();
+      if (*is_named) note(text.owner);
     }
   }
   const auto routines = co_await engine_.routines();
@@ -261,8 +293,11 @@ Task<Status> Session::find_type_dependents(std::uint32_t id, Dependents* depende
       for (const View::Column& column : (*view)->columns) {
         if (is_of(column.type, id)) note("column " + column.name + " of view " + (*view)->name);
       }
+      if (type == nullptr) continue;
       std::string query = (*view)->query;
-      if (type != nullptr && co_await names_type(std::move(query), type)) note("view " + (*view)->name);
+      const Result<bool> is_named = co_await names_type(std::move(query), type);
+      if (!is_named.ok()) co_return is_named.status();
+      if (*is_named) note("view " + (*view)->name);
     }
     if (!is_procedure(*routine)) continue;
     const auto signature = read_signature(routine);

@@ -74,9 +74,9 @@ Task<Status> Session::read_types() {
   co_return Status();
 }
 
-Task<Status> Session::learn_labels() {
+Task<Status> Session::learn_labels(const LabelWatch* labels) {
   Status status = co_await read_types();
-  if (!status.ok()) co_return status;
+  if (!status.ok() || !labels->has_learned()) co_return status;
   co_return Status(ErrorCode::catalog_changed, "an enum got another label while the statement ran");
 }
 

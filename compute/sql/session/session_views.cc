@@ -69,9 +69,13 @@ Task<Status> Session::create_view(const CreateViewPlan& plan, ResultSink& sink) 
   if (state_ == State::block && there != nullptr)
     notify(sink, "WARNING", "01000",
            "CREATE OR REPLACE VIEW takes effect at once: ROLLBACK does not undo it");
+  const std::string text = definition.text;
   Status status = co_await engine_.create_routine(std::move(definition));
   if (status.ok()) {
+    storage::RoutineRef replacement = engine_.cached_routine(storage::view_key(name));
+    const bool is_own = replacement != nullptr && replacement->definition == text;
     status = co_await hold_types(plan.view.get());
+    if (!status.ok() && there != nullptr && is_own) co_await undo_replacement(there, std::move(replacement));
     if (!status.ok() && there == nullptr) {
       std::string made = name;
       static_cast<void>(co_await drop_view(std::move(made)));  // the first error tells more

@@ -15,11 +15,15 @@ std::vector<const CatalogRelation*> wanted_relations(const VirtualTableInput& in
 
 // Adds the rows of one relation.
 using CatalogRowMaker = void (*)(CatalogRowWriter& rows, const VirtualTableInput& input);
+// Those of pg_constraint.
+void add_constraint_rows(CatalogRowWriter& rows, const VirtualTableInput& input);
 // Of pg_proc and its like; null: it is none of them.
 CatalogRowMaker find_routine_rows(const SystemRelation& relation);
 // Of pg_depend, pg_attrdef and pg_rewrite; null: it is none of them.
 CatalogRowMaker find_dependency_rows(const SystemRelation& relation);
-// Of a view of pg_catalog, or of a relation of information_schema; null: it has no rows.
+// Of a view of pg_catalog; null: it is none, or has no rows.
 CatalogRowMaker find_catalog_view(const SystemRelation& relation);
+// Of a relation of information_schema; null: it is none, or has no rows.
+CatalogRowMaker find_information_view(const SystemRelation& relation);
 
 }  // namespace namdb::sql

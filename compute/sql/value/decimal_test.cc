@@ -104,7 +104,7 @@ TEST_CASE("sums, products and comparisons agree with integers", "[decimal]") {
   }
 }
 
-TEST_CASE("what 128 bits cannot hold is an error, never another number", "[decimal]") {
+TEST_CASE("a number that 128 bits cannot hold is an error, never another number", "[decimal]") {
   const Decimal large = number("99999999999999999999999999999999999999");
   CHECK(add(large, large).status().code() == ErrorCode::numeric_out_of_range);
   CHECK(subtract(large, number("1")).ok());

@@ -24,6 +24,27 @@ constexpr std::size_t kLists = 256;
 constinit std::array<std::atomic<const Known*>, kLists> known_lists{};
 
 constinit std::atomic<std::uint64_t> missed = 0;
+// Changes of the lists. Those that have begun and not ended may be seen, or not.
+constinit std::atomic<std::uint64_t> changes_begun = 0;
+constinit std::atomic<std::uint64_t> changes_ended = 0;
+
+// A change of the lists, from begin() to its end.
+class Change {
+ public:
+  Change() = default;
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+  ~Change() {
+    if (has_begun_) changes_ended.fetch_add(1);
+  }
+  void begin() {
+    has_begun_ = true;
+    changes_begun.fetch_add(1);
+  }
+
+ private:
+  bool has_begun_ = false;
+};
 
 const Known* known_of(std::uint32_t id) {
   const Known* known = known_lists[id % kLists].load(std::memory_order_acquire);
@@ -85,6 +106,7 @@ void know_enumeration(Enumeration enumeration) {
   const std::uint32_t id = enumeration.id;
   const std::uint64_t version = enumeration.version;
   std::atomic<const Known*>& list = known_lists[id % kLists];
+  Change change;
   std::unique_ptr<Known> made;
   const Known* first = list.load(std::memory_order_acquire);
   while (true) {
@@ -106,6 +128,7 @@ void know_enumeration(Enumeration enumeration) {
       made->internal_array_name = "_" + enumeration.name;
       made->enumeration = std::move(enumeration);
       made->version.store(version, std::memory_order_relaxed);
+      change.begin();
     }
     made->next = first;
     if (list.compare_exchange_weak(first, made.get(), std::memory_order_acq_rel)) break;
@@ -136,8 +159,14 @@ std::string_view enumeration_label(TypeId type, std::int64_t position) {
   return value == nullptr ? std::string_view("???") : std::string_view(value->label);
 }
 
-std::uint64_t missed_labels() {
-  return missed.load(std::memory_order_relaxed);
+LabelWatch::LabelWatch() : missed_(missed.load()), learned_(changes_ended.load()) {}
+
+bool LabelWatch::has_missed() const {
+  return missed.load() != missed_;
+}
+
+bool LabelWatch::has_learned() const {
+  return changes_begun.load() != learned_;
 }
 
 Status parse_enumeration(std::string_view label, TypeId type, std::int64_t& position) {

@@ -53,11 +53,23 @@ void know_enumeration(Enumeration enumeration);
 const Enumeration* known_enumeration(TypeId made);
 
 // The label of a value, and the value of a label. invalid_text. A label that is not known is "???", and is
-// counted.
+// counted: see LabelWatch.
 std::string_view enumeration_label(TypeId type, std::int64_t position);
-// How many labels were asked for, by any thread, that were not known: a statement during which this grows
-// is not done.
-std::uint64_t missed_labels();
+
+// From its construction on, tells of the labels that the threads of the process ask for. Any thread may have
+// one.
+class LabelWatch {
+ public:
+  LabelWatch();
+  // A label was asked for, by any thread, that was not known: perhaps by the statement that began then.
+  bool has_missed() const;
+  // Labels have become known meanwhile, or are about to: the statement may be done with others the next time.
+  bool has_learned() const;
+
+ private:
+  std::uint64_t missed_;
+  std::uint64_t learned_;
+};
 Status parse_enumeration(std::string_view label, TypeId type, std::int64_t& position);
 
 }  // namespace namdb::sql

@@ -13,8 +13,8 @@ const Figure& figure(double Measurement::* value) {
   return *std::ranges::find_if(kFigures, [value](const Figure& each) { return each.value == value; });
 }
 
-layout::StageCode code_of(const std::string& protocol, const std::string& stages) {
-  return stages_that_it_has(protocol, *layout::StageCode::parse(stages));
+protocol::StageCode code_of(const std::string& protocol, const std::string& stages) {
+  return stages_that_it_has(protocol, *protocol::StageCode::parse(stages));
 }
 
 std::string file_part(std::string text) {
@@ -226,7 +226,7 @@ class Planner {
 
 Status check_stages(const CompareOptions& options) {
   for (const std::string& stages : options.stages) {
-    if (layout::StageCode::parse(stages)) continue;
+    if (protocol::StageCode::parse(stages)) continue;
     return Status(ErrorCode::invalid_parameter_value, "--stages: no stage code " + stages,
                   "one-sided, two-sided, or names of stages joined by +, such as read+lock");
   }

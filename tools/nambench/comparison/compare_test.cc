@@ -97,7 +97,7 @@ TEST_CASE("a full comparison varies everything with everything") {
   }
 }
 
-TEST_CASE("what there is but one of is not varied") {
+TEST_CASE("a choice with one value is not varied") {
   CompareOptions options = three_workloads();
   options.workloads = {"tpcc"};
   options.hot_percents = {};

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/nambench/comparison/subject_flags.h"
 
 namespace namdb::nambench {
@@ -23,7 +23,7 @@ FactorsCommand::FactorsCommand(CLI::App& app) {
 int FactorsCommand::run() {
   Subject& subject = options_.subject;
   if (Status status = take_hot_probability(subject, hot_probability_); !status.ok()) return fail(status);
-  const auto stages = layout::parse_stages(*layout::find_protocol(subject.protocol), stages_);
+  const auto stages = protocol::parse_stages(*protocol::find_protocol(subject.protocol), stages_);
   if (!stages.ok()) {
     return fail(
         Status(stages.status().code(), "--stages: " + stages.status().message(), stages.status().hint()));

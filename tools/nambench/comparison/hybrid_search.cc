@@ -33,7 +33,7 @@ std::set<std::uint64_t> breakdown_coroutines(const HybridOptions& options) {
 }
 
 // Which stages the workload's transactions come to. At least one: commits write.
-Result<layout::StageCode> look(const HybridOptions& options, const RunOne& run_one) {
+Result<protocol::StageCode> look(const HybridOptions& options, const RunOne& run_one) {
   Subject subject = options.subject;
   subject.stages = pure_two_sided(subject.protocol);
   subject.stage_times = true;
@@ -58,11 +58,11 @@ double HybridReport::ratio_to_best_pure() const {
 }
 
 Result<HybridReport> search_hybrid(const HybridOptions& options, const RunOne& run_one, Progress& progress) {
-  const Result<layout::StageCode> varied = look(options, run_one);
+  const Result<protocol::StageCode> varied = look(options, run_one);
   if (!varied.ok()) return varied.status();
-  const layout::StageCode two_sided = pure_two_sided(options.subject.protocol);
+  const protocol::StageCode two_sided = pure_two_sided(options.subject.protocol);
   std::vector<Trial> trials;
-  for (const layout::StageCode code : stage_codes(*varied)) {
+  for (const protocol::StageCode code : stage_codes(*varied)) {
     Subject subject = options.subject;
     subject.stages = code == *varied ? two_sided : code;
     trials.push_back({std::move(subject), {}});
@@ -115,9 +115,10 @@ Result<HybridReport> search_hybrid(const HybridOptions& options, const RunOne& r
   for (const std::uint64_t coroutines : breakdown_coroutines(options)) {
     Breakdown& breakdown = report.breakdowns.emplace_back();
     breakdown.coroutines = coroutines;
-    std::vector<layout::StageCode> codes = {layout::StageCode(), pure_two_sided(options.subject.protocol)};
+    std::vector<protocol::StageCode> codes = {protocol::StageCode(),
+                                              pure_two_sided(options.subject.protocol)};
     if (!is_pure(report.best())) codes.push_back(report.best().subject.stages);
-    for (const layout::StageCode code : codes) {
+    for (const protocol::StageCode code : codes) {
       Subject subject = options.subject;
       subject.stages = code;
       subject.coroutines = coroutines;

@@ -28,7 +28,7 @@ struct Breakdown {
 struct HybridReport {
   Subject subject;
   std::size_t codes = 0;         // that were estimated
-  layout::StageCode varied;      // the stages that transactions come to
+  protocol::StageCode varied;    // the stages that transactions come to
   std::vector<Trial> finalists;  // the best first; pure one-sided and two-sided are among them
   std::vector<Breakdown> breakdowns;
 

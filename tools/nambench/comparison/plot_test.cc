@@ -182,7 +182,7 @@ TEST_CASE("bars are well-formed, end to end, and parts without length are not dr
   CHECK(xml_complaint(none.to_svg()) == "");
 }
 
-TEST_CASE("what is not well-formed is noticed") {
+TEST_CASE("text that is not well-formed is noticed") {
   CHECK(xml_complaint("<a><b></a></b>") != "");
   CHECK(xml_complaint("<a>") != "");
   CHECK(xml_complaint("<a x=\"1/>") != "");

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "compute/cluster/optimisations.h"
 #include "tools/nambench/comparison/factors.h"
 #include "tools/nambench/comparison/hybrid_search.h"
@@ -31,17 +31,17 @@ HybridOptions small_search() {
   return options;
 }
 
-layout::StageCode code(std::string_view text) {
-  return *layout::StageCode::parse(text);
+protocol::StageCode code(std::string_view text) {
+  return *protocol::StageCode::parse(text);
 }
 
 }  // namespace
 
 TEST_CASE("every combination of a protocol's stages is a code, once, from one-sided to two-sided") {
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
-    const std::vector<layout::StageCode> codes = stage_codes(pure_two_sided(protocol.name));
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
+    const std::vector<protocol::StageCode> codes = stage_codes(pure_two_sided(protocol.name));
     std::set<std::string> texts;
-    for (const layout::StageCode each : codes) texts.insert(each.text());
+    for (const protocol::StageCode each : codes) texts.insert(each.text());
     CAPTURE(protocol.name);
     CHECK(texts.size() == codes.size());
     CHECK(std::has_single_bit(codes.size()));
@@ -49,20 +49,20 @@ TEST_CASE("every combination of a protocol's stages is a code, once, from one-si
     CHECK(codes.back() == pure_two_sided(protocol.name));
     CHECK(stage_text(protocol.name, codes.back()) == "two-sided");
     // A stage is in half of them, or in none.
-    for (std::size_t i = 0; i < layout::kStageNames.size(); ++i) {
-      const auto stage = static_cast<layout::Stage>(i);
+    for (std::size_t i = 0; i < protocol::kStageNames.size(); ++i) {
+      const auto stage = static_cast<protocol::Stage>(i);
       const auto count = static_cast<std::size_t>(
-          std::ranges::count_if(codes, [&](layout::StageCode each) { return each.two_sided(stage); }));
+          std::ranges::count_if(codes, [&](protocol::StageCode each) { return each.two_sided(stage); }));
       CHECK(count == (codes.back().two_sided(stage) ? codes.size() / 2 : 0));
     }
   }
-  CHECK_FALSE(pure_two_sided("si").two_sided(layout::Stage::validate));
+  CHECK_FALSE(pure_two_sided("si").two_sided(protocol::Stage::validate));
   CHECK(stages_that_it_has("si", code("read,validate,renew")) == code("read"));
-  CHECK(pure_two_sided("occ").two_sided(layout::Stage::validate));
+  CHECK(pure_two_sided("occ").two_sided(protocol::Stage::validate));
 }
 
 TEST_CASE("stages that transactions hardly come to are not varied, those of every commit always") {
-  const layout::StageCode all = pure_two_sided("sundial");
+  const protocol::StageCode all = pure_two_sided("sundial");
   Measurement measured;
   CHECK(stages_that_run(all, measured) == code("read,lock,log,install"));
   measured.aborts_percent = 5;
@@ -95,7 +95,7 @@ TEST_CASE("the pure codes survive however slow they are, and the fastest of the 
 
 TEST_CASE("a search finds the fastest code, with the pure ones beside it, and says what each stage takes") {
   Progress progress(true);
-  const layout::StageCode fastest = code("lock,log");
+  const protocol::StageCode fastest = code("lock,log");
   std::map<std::string, int> final_runs;
   const auto run_one = [&](const Subject& subject, const RunSpan& span) -> Result<Measurement> {
     if (span.seconds == 50 && !subject.stage_times) ++final_runs[stage_text("occ", subject.stages)];
@@ -252,7 +252,7 @@ TEST_CASE("figures are for each commit, with what the conflicts cost") {
   CHECK(measured.types[0].most_attempts == 9);
 }
 
-TEST_CASE("what is left to do is planned, and corrected by what runs take") {
+TEST_CASE("the time left is planned, and corrected by the time that runs take") {
   Schedule schedule;
   schedule.plan(100, 50);
   const double planned = schedule.left_seconds();

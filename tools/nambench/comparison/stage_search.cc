@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 
 namespace namdb::nambench {
 namespace {
@@ -14,36 +14,36 @@ constexpr std::size_t kPure = 2;
 constexpr std::size_t kSharePerRound = 3;
 constexpr double kSeldom = 0.01;  // of the transactions
 
-std::vector<layout::Stage> stages_of(layout::StageCode code) {
-  std::vector<layout::Stage> stages;
-  for (std::size_t i = 0; i < layout::kStageNames.size(); ++i) {
-    if (const auto stage = static_cast<layout::Stage>(i); code.two_sided(stage)) stages.push_back(stage);
+std::vector<protocol::Stage> stages_of(protocol::StageCode code) {
+  std::vector<protocol::Stage> stages;
+  for (std::size_t i = 0; i < protocol::kStageNames.size(); ++i) {
+    if (const auto stage = static_cast<protocol::Stage>(i); code.two_sided(stage)) stages.push_back(stage);
   }
   return stages;
 }
 
 }  // namespace
 
-layout::StageCode stages_that_it_has(std::string_view protocol, layout::StageCode code) {
-  const layout::ProtocolTraits& traits = *layout::find_protocol(protocol);
-  for (const layout::Stage stage : stages_of(code)) {
+protocol::StageCode stages_that_it_has(std::string_view protocol, protocol::StageCode code) {
+  const protocol::ProtocolTraits& traits = *protocol::find_protocol(protocol);
+  for (const protocol::Stage stage : stages_of(code)) {
     if (!traits.has(stage)) code = code.without(stage);
   }
   return code;
 }
 
-layout::StageCode pure_two_sided(std::string_view protocol) {
-  return stages_that_it_has(protocol, layout::StageCode::two_sided());
+protocol::StageCode pure_two_sided(std::string_view protocol) {
+  return stages_that_it_has(protocol, protocol::StageCode::two_sided());
 }
 
-std::vector<layout::StageCode> stage_codes(layout::StageCode varied) {
-  const std::vector<layout::Stage> stages = stages_of(varied);
+std::vector<protocol::StageCode> stage_codes(protocol::StageCode varied) {
+  const std::vector<protocol::Stage> stages = stages_of(varied);
   std::vector<std::uint32_t> all(std::size_t{1} << stages.size());
   for (std::uint32_t bits = 0; bits < all.size(); ++bits) all[bits] = bits;
   std::ranges::sort(all, {}, [](std::uint32_t bits) { return std::pair(std::popcount(bits), bits); });
-  std::vector<layout::StageCode> codes;
+  std::vector<protocol::StageCode> codes;
   for (const std::uint32_t bits : all) {
-    layout::StageCode code;
+    protocol::StageCode code;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if ((bits >> i & 1) != 0) code = code.with(stages[i]);
     }
@@ -52,10 +52,10 @@ std::vector<layout::StageCode> stage_codes(layout::StageCode varied) {
   return codes;
 }
 
-layout::StageCode stages_that_run(layout::StageCode code, const Measurement& measurement) {
-  using layout::Stage;
+protocol::StageCode stages_that_run(protocol::StageCode code, const Measurement& measurement) {
+  using protocol::Stage;
   const auto times = [&](Stage stage) {
-    const std::string_view name = layout::kStageNames[static_cast<std::size_t>(stage)];
+    const std::string_view name = protocol::kStageNames[static_cast<std::size_t>(stage)];
     const auto found = std::ranges::find(measurement.time_shares, name, &TimeShare::name);
     return found == measurement.time_shares.end() ? 0.0 : found->times;
   };
@@ -68,7 +68,7 @@ layout::StageCode stages_that_run(layout::StageCode code, const Measurement& mea
   return code;
 }
 
-std::string stage_text(std::string_view protocol, layout::StageCode code) {
+std::string stage_text(std::string_view protocol, protocol::StageCode code) {
   return code == pure_two_sided(protocol) ? "two-sided" : code.text();
 }
 

@@ -8,22 +8,22 @@
 #include <string_view>
 #include <vector>
 
-#include "common/layout/stages.h"
+#include "common/protocols/stages.h"
 #include "tools/nambench/comparison/measurement.h"
 
 namespace namdb::nambench {
 
 // Without the stages that the protocol has not.
-layout::StageCode stages_that_it_has(std::string_view protocol, layout::StageCode code);
+protocol::StageCode stages_that_it_has(std::string_view protocol, protocol::StageCode code);
 // The stages that the protocol has, all two-sided.
-layout::StageCode pure_two_sided(std::string_view protocol);
+protocol::StageCode pure_two_sided(std::string_view protocol);
 // Every code in which no stages but those of `varied` are two-sided: one-sided first, `varied` last.
-std::vector<layout::StageCode> stage_codes(layout::StageCode varied);
+std::vector<protocol::StageCode> stage_codes(protocol::StageCode varied);
 // Of the stages of `code` those that a transaction of that measurement comes to, which had times of stages:
 // whether the others are one-sided or two-sided makes no difference.
-layout::StageCode stages_that_run(layout::StageCode code, const Measurement& measurement);
+protocol::StageCode stages_that_run(protocol::StageCode code, const Measurement& measurement);
 // For people: "two-sided" also where the protocol lacks a stage.
-std::string stage_text(std::string_view protocol, layout::StageCode code);
+std::string stage_text(std::string_view protocol, protocol::StageCode code);
 
 // How many codes each round of a search runs, pure ones included, the first of all: a third of the others
 // goes on each time, and the finalists after the last round are not more than `finalists` and the pure ones.

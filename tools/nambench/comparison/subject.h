@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/base/error.h"
-#include "common/layout/stages.h"
+#include "common/protocols/stages.h"
 #include "tools/nambench/comparison/measurement.h"
 #include "tools/nambench/comparison/workloads.h"
 
@@ -14,7 +14,7 @@ namespace namdb::nambench {
 
 struct Subject {
   std::string protocol;
-  layout::StageCode stages;
+  protocol::StageCode stages;
   std::string fabric;  // shm or tcp
   ComparedWorkload workload;
   std::uint64_t coroutines = 1;

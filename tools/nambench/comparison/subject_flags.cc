@@ -2,13 +2,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 
 namespace namdb::nambench {
 
 std::vector<std::string> protocol_names() {
   std::vector<std::string> names;
-  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) names.emplace_back(traits.name);
+  for (const protocol::ProtocolTraits& traits : protocol::protocol_traits()) names.emplace_back(traits.name);
   return names;
 }
 

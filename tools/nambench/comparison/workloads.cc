@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/nambench/report/text_table.h"
 
 namespace namdb::nambench {
@@ -18,7 +18,7 @@ std::uint64_t Sizes::region_mib(std::string_view workload, std::string_view prot
   // Journals, the vector, extents that are not full.
   const std::uint64_t base_mib = workload == "tpcc" ? 96 : 40;
   // Where versions are kept, they are kept until no transaction can need them: through the whole run.
-  const layout::ProtocolTraits* const traits = layout::find_protocol(protocol);
+  const protocol::ProtocolTraits* const traits = protocol::find_protocol(protocol);
   double growth_mib_per_second = traits != nullptr && traits->single_version ? 0 : 64;
   std::uint64_t rows_bytes = 0;
   if (workload == "smallbank") {

@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "common/layout/presets.h"
-#include "common/layout/protocol.h"
-#include "common/layout/stages.h"
+#include "common/protocols/presets.h"
+#include "common/protocols/protocol.h"
+#include "common/protocols/stages.h"
 #include "compute/cluster/optimisations.h"
 #include "tools/support/servers/server_thread.h"
 
@@ -45,7 +45,7 @@ Status EngineFlags::check() const {
   if (engine && in_process == !host.memory_servers.empty()) {
     return invalid("--engine needs either --memory-server, or --in-process");
   }
-  const auto code = layout::parse_stages(*layout::find_protocol(protocol), stages);
+  const auto code = protocol::parse_stages(*protocol::find_protocol(protocol), stages);
   if (!code.ok())
     return Status(code.status().code(), "--stages: " + code.status().message(), code.status().hint());
   if (memory_servers > 1 && !in_process) return invalid("--memory-servers goes with --in-process");
@@ -62,8 +62,8 @@ Result<std::unique_ptr<EngineHost>> EngineFlags::open(
       memory.server_id = static_cast<std::uint16_t>(server);
       memory.server_count = static_cast<std::uint16_t>(memory_servers);
       memory.protocol = protocol;
-      memory.stages = *layout::StageCode::parse(stages);
-      if (const layout::Preset* const chosen = layout::find_preset(preset)) {
+      memory.stages = *protocol::StageCode::parse(stages);
+      if (const protocol::Preset* const chosen = protocol::find_preset(preset)) {
         memory.preset = preset;
         memory.protocol = chosen->protocol;
         memory.stages = chosen->stage_code();
@@ -139,7 +139,8 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       ->check(CLI::Range(1, 16))
       ->group(group);
   std::vector<std::string> protocols;
-  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) protocols.emplace_back(traits.name);
+  for (const protocol::ProtocolTraits& traits : protocol::protocol_traits())
+    protocols.emplace_back(traits.name);
   command
       .add_option("--protocol", flags.protocol,
                   "Concurrency control of memory servers in this process, as nam-memoryd's flag")
@@ -150,7 +151,7 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       ->capture_default_str()
       ->group(group);
   command.add_option("--preset", flags.preset, "Their protocol and stages at once, as nam-memoryd's flag")
-      ->check(CLI::IsMember(layout::preset_names()))
+      ->check(CLI::IsMember(protocol::preset_names()))
       ->excludes("--protocol", "--stages")
       ->group(group);
   command.add_option("--region-mib", flags.region_mib, "Region of each memory server in this process")

@@ -35,7 +35,7 @@ std::vector<TimeShare> time_shares(const txn::StageTimes& times, std::span<const
     add(txn::kWaitNames[position], times.waits[position]);
   };
   wait(Wait::begin);
-  for (std::size_t i = 0; i < times.stages.size(); ++i) add(layout::kStageNames[i], times.stages[i]);
+  for (std::size_t i = 0; i < times.stages.size(); ++i) add(protocol::kStageNames[i], times.stages[i]);
   if (times.waits[static_cast<std::size_t>(Wait::flush)].times != 0)
     wait(Wait::flush);  // databases at level `flushed`
   wait(Wait::publish);

@@ -5,9 +5,9 @@
 #include "common/base/check.h"
 #include "common/fabric/checking.h"
 #include "common/layout/order_lanes.h"
-#include "common/layout/protocol.h"
 #include "common/layout/timestamp_vector.h"
 #include "common/placement/configuration.h"
+#include "common/protocols/protocol.h"
 #include "memory/log/verify.h"
 #include "tools/namsim/checks/region_check.h"
 #include "tools/namsim/cluster/copy_hosts.h"
@@ -23,7 +23,7 @@ struct Stopping {
 std::uint64_t first_region_bytes(const ClusterOptions& options) {
   if (!options.growing_regions) return options.region_bytes;
   const std::uint64_t vector_bytes = layout::vector_bytes(options.memory.vector_capacity);
-  const bool ordered = layout::find_protocol(options.memory.protocol)->ordered;
+  const bool ordered = protocol::find_protocol(options.memory.protocol)->ordered;
   const std::uint64_t lanes_bytes = ordered ? 64 + layout::kOrderLanes_bytes : 0;
   const std::uint64_t first_bytes =
       layout::kRegionMap_bytes + vector_bytes + lanes_bytes + 3 * options.memory.extent_bytes;

@@ -326,6 +326,11 @@ std::size_t CopyHosts::primary(std::size_t server) const {
   return known ? at(stored().place(server).address) : server * (options_.copies + 1);
 }
 
+std::size_t CopyHosts::copy(std::size_t server, std::size_t position) const {
+  const std::size_t host = server * (options_.copies + 1) + position;
+  return host < primary(server) ? host : host + 1;
+}
+
 MemoryProcess* CopyHosts::serving(std::size_t server) {
   const HostProcess* const process = machines_[primary(server)].process.get();
   if (process == nullptr || process->region == nullptr) return nullptr;

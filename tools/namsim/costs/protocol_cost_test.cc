@@ -2,7 +2,7 @@
 // asserted. The table is in docs/internals/protocols.md.
 #include <catch2/catch.hpp>
 
-#include "common/layout/presets.h"
+#include "common/protocols/presets.h"
 #include "tools/namsim/cluster/cluster.h"
 #include "tools/namsim/testing/pairs_table.h"
 #include "tools/namsim/workloads/tables.h"
@@ -64,9 +64,9 @@ OperationCounters cost(std::string_view protocol, std::int64_t reads, std::int64
   ClusterOptions options;
   options.region_bytes = 64U << 20;
   options.memory.protocol = protocol;
-  options.memory.stages = *layout::StageCode::parse(setup.stages);
+  options.memory.stages = *protocol::StageCode::parse(setup.stages);
   options.memory.durability = setup.durability;
-  if (const layout::Preset* const preset = layout::find_preset(setup.preset)) {
+  if (const protocol::Preset* const preset = protocol::find_preset(setup.preset)) {
     options.memory.preset = preset->name;
     options.memory.stages = preset->stage_code();
   }
@@ -309,7 +309,7 @@ TEST_CASE("presets run each stage by the primitives of the system that they stan
   CHECK(fasst.round_trips == 3);
 }
 
-TEST_CASE("what each optimisation saves", "[cost]") {
+TEST_CASE("each optimisation saves round trips or operations", "[cost]") {
   const OperationCounters all = cost("occ", 4, 2);
   CHECK(all.round_trips == 4);
   const OperationCounters awaited = cost("occ", 4, 2, {.without = "passive-acknowledgement"});

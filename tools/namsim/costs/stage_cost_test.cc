@@ -2,7 +2,7 @@
 // protocol, which are exact. The table is in docs/internals/protocols.md.
 #include <cstdio>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/namsim/testing/procedure_bench.h"
 
 namespace namdb::sim {
@@ -15,7 +15,7 @@ ClusterOptions options_of(std::string_view protocol, std::string_view stages) {
       budget_cluster(1, txn::SnapshotSource::Mode::reads, txn::SnapshotSharing::own,
                      txn::CommitWrites::changed, layout::VectorSpread::whole, memory::Durability::memory);
   options.memory.protocol = protocol;
-  options.memory.stages = *layout::StageCode::parse(stages);
+  options.memory.stages = *protocol::StageCode::parse(stages);
   return options;
 }
 
@@ -48,7 +48,7 @@ Costs costs_of(std::string_view protocol, bool order) {
 
 TEST_CASE("two-sided send-payment and new-order move fewer bytes than one-sided, in no more round trips",
           "[cost]") {
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     for (const bool order : {false, true}) {
       CAPTURE(protocol.name, order);
       const auto [one_sided, two_sided] = costs_of(protocol.name, order);
@@ -62,7 +62,7 @@ TEST_CASE("two-sided send-payment and new-order move fewer bytes than one-sided,
 
 // Hidden: prints the table of docs/internals/protocols.md.
 TEST_CASE("costs of two-sided stages", "[.stage-costs]") {
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     for (const bool order : {false, true}) {
       const auto [one_sided, two_sided] = costs_of(protocol.name, order);
       std::printf("%s | %s | %llu, %llu | %llu | %llu, %llu | %llu\n", std::string(protocol.name).c_str(),

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string_view>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "compute/cluster/stage_times.h"
 #include "tools/namsim/cluster/cluster.h"
 #include "tools/namsim/testing/pairs_table.h"
@@ -52,7 +52,7 @@ StageTimes::Cost sum(const std::array<StageTimes::Cost, kCount>& costs) {
 }  // namespace
 
 TEST_CASE("the stages of a transaction take all its time and round trips, one-sided and two-sided") {
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     for (const char* const stages : {"one-sided", "two-sided", "one-sided, flushed"}) {
       CAPTURE(protocol.name, stages);
       const bool flushed = std::string_view(stages).ends_with("flushed");
@@ -61,7 +61,7 @@ TEST_CASE("the stages of a transaction take all its time and round trips, one-si
       ClusterOptions options;
       options.region_bytes = 64U << 20;
       options.memory.protocol = protocol.name;
-      options.memory.stages = *layout::StageCode::parse(flushed ? "one-sided" : stages);
+      options.memory.stages = *protocol::StageCode::parse(flushed ? "one-sided" : stages);
       if (flushed) options.memory.durability = memory::Durability::flushed;
       options.worker.stage_times = &times;
       options.worker.optimisations.passive_acknowledgement = false;
@@ -83,12 +83,12 @@ TEST_CASE("the stages of a transaction take all its time and round trips, one-si
       const bool posts_together = std::string_view(protocol.name) == "si" || protocol.ordered;
       const bool with_log = std::string_view(stages) == "two-sided" ||
                             (posts_together && std::string_view(stages) == "one-sided");
-      CHECK(times.of(layout::Stage::install).times == (with_log ? 0 : 1));
-      for (const layout::Stage stage : {layout::Stage::read, layout::Stage::log}) {
+      CHECK(times.of(protocol::Stage::install).times == (with_log ? 0 : 1));
+      for (const protocol::Stage stage : {protocol::Stage::read, protocol::Stage::log}) {
         CHECK(times.of(stage).times == 1);
         CHECK(times.of(stage).time_ns > 0);
       }
-      CHECK(times.of(layout::Stage::release).times == 0);
+      CHECK(times.of(protocol::Stage::release).times == 0);
       CHECK(times.of(txn::Wait::flush).times == (flushed ? 1 : 0));
     }
   }
@@ -103,7 +103,7 @@ TEST_CASE(
     ClusterOptions options;
     options.region_bytes = 64U << 20;
     options.memory.protocol = "occ";
-    options.memory.stages = layout::StageCode().with(layout::Stage::find);
+    options.memory.stages = protocol::StageCode().with(protocol::Stage::find);
     options.worker.stage_times = &times;
     options.worker.optimisations.location_cache = cached;
     Cluster cluster(world, options);
@@ -115,12 +115,12 @@ TEST_CASE(
     REQUIRE(taken.status.ok());
     // With a cached location the record is READ there, which is the one-sided stage `read`, without a call.
     CHECK(taken.calls == (cached ? 0 : 1));
-    CHECK(times.of(layout::Stage::find).times == (cached ? 0 : 1));
-    CHECK(times.of(layout::Stage::read).times == (cached ? 1 : 0));
+    CHECK(times.of(protocol::Stage::find).times == (cached ? 0 : 1));
+    CHECK(times.of(protocol::Stage::read).times == (cached ? 1 : 0));
   }
 }
 
-TEST_CASE("what is released in the background takes no time of a transaction") {
+TEST_CASE("locks released in the background take no time of a transaction") {
   fabric::sim::SimWorld world(1);
   StageTimes times;
   ClusterOptions options;
@@ -133,8 +133,8 @@ TEST_CASE("what is released in the background takes no time of a transaction") {
   REQUIRE(world.run(cluster.node(compute), load_pairs(engine, 4)).ok());
   REQUIRE(world.run(cluster.node(compute), run(engine, &times, false)).status.ok());
   world.run_for(kMillisecond_ns);
-  CHECK(times.of(layout::Stage::lock).times == 1);
-  CHECK(times.of(layout::Stage::release).times == 0);
+  CHECK(times.of(protocol::Stage::lock).times == 1);
+  CHECK(times.of(protocol::Stage::release).times == 0);
   // It was: nobody meets a lock.
   REQUIRE(world.run(cluster.node(compute), run(engine, &times)).status.ok());
 }

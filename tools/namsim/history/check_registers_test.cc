@@ -162,7 +162,7 @@ TEST_CASE("an unknown outcome counts as committed once its write was seen", "[ch
             .found(kParallel) == "G-single");
 }
 
-TEST_CASE("what aborted transactions read counts on demand", "[check]") {
+TEST_CASE("reads of aborted transactions count on demand", "[check]") {
   const Made made = registers().add({w(1, 1, 0), w(2, 2, 0)}).add({r(2, 0), r(1, 1)}, Outcome::aborted);
   CHECK(made.found(kSnapshot).empty());
   CHECK(made.found(kSnapshot, true) == "G-single");

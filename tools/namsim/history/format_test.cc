@@ -74,7 +74,7 @@ TEST_CASE("the example of the documentation is read", "[format]") {
   CHECK(history->transactions()[1].end_ns == Transaction::kNever);
 }
 
-TEST_CASE("what is no history is refused with line and field", "[format]") {
+TEST_CASE("a text that is no history is refused with line and field", "[format]") {
   CHECK(error("") == "the file is empty");
   CHECK(error("hello\n").starts_with("line 1: no JSON: column 1"));
   CHECK(error("[]\n") == "line 1: an object was expected");

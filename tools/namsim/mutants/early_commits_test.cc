@@ -41,7 +41,7 @@ Task<Status> read_canceled(txn::Engine* engine, txn::Session* session, const Can
 TEST_CASE(
     "at level memory a commit is answered before it is flushed, and until then only its session sees it",
     "[flushed][early]") {
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
       FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol.name);
       txn::Engine& engine = flushed.cluster.worker(0);
@@ -128,7 +128,7 @@ TEST_CASE("a commit that is answered when it is on disk is answered behind its s
 
 TEST_CASE("a session goes on behind a connection that broke before its early commits were on disk",
           "[flushed][early]") {
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
       FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol.name, /*on_disk=*/true);
       const auto session = flushed.cluster.worker(0).open_session();
@@ -148,7 +148,7 @@ TEST_CASE("a session goes on behind a connection that broke before its early com
 
 TEST_CASE("a session is told once that early commits were lost with a memory server, and goes on",
           "[flushed][early]") {
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
       for (const Next next : {Next::reads, Next::scans, Next::writes, Next::writes_early}) {
         FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol.name, /*on_disk=*/true);
@@ -175,7 +175,8 @@ TEST_CASE("a session is told once that early commits were lost with a memory ser
 }
 
 TEST_CASE("a commit on disk is never there without the early commits of its session", "[flushed][early]") {
-  FlushedCluster flushed(memory::Durability::flushed, 64U << 10, layout::kDefaultProtocol, /*on_disk=*/true);
+  FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol::kDefaultProtocol,
+                         /*on_disk=*/true);
   txn::Engine& engine = flushed.cluster.worker(0);
   const auto session = engine.open_session();
   const std::int64_t row = flushed.row_of_first_server();
@@ -197,7 +198,8 @@ TEST_CASE("a commit on disk is never there without the early commits of its sess
 }
 
 TEST_CASE("a client that cancels does not wait for what became of its early commits", "[flushed][early]") {
-  FlushedCluster flushed(memory::Durability::flushed, 64U << 10, layout::kDefaultProtocol, /*on_disk=*/true);
+  FlushedCluster flushed(memory::Durability::flushed, 64U << 10, protocol::kDefaultProtocol,
+                         /*on_disk=*/true);
   txn::Engine& engine = flushed.cluster.worker(0);
   const auto session = engine.open_session();
   flushed.commit_early(session.get(), 0, kRows, 5);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/calls/journal_calls.h"
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/cluster/cluster.h"
 #include "tools/namsim/mutants/mutant.h"
@@ -156,7 +156,7 @@ inline reactor::Task<Status> read_row(txn::Engine* engine, txn::Session* session
 struct FlushedCluster {
   explicit FlushedCluster(memory::Durability durability = memory::Durability::flushed,
                           std::uint64_t journal_bytes = 64U << 10,
-                          std::string_view protocol = layout::kDefaultProtocol, bool on_disk = false)
+                          std::string_view protocol = protocol::kDefaultProtocol, bool on_disk = false)
       : cluster(world, options(durability, journal_bytes, &changed, protocol, on_disk)) {
     cluster.add_compute();
     cluster.add_compute();

@@ -37,7 +37,7 @@ std::string anomaly_of(const MutantCase& mutant, std::uint64_t seed, Interposer*
   if (const auto* trouble = std::get_if<IndexTrouble>(&mutant.run))
     return run_indexes(seed, *trouble, interposer).anomaly;
   if (const auto* run = std::get_if<CrashCase>(&mutant.run)) {
-    Crash crash{.protocol = layout::kDefaultProtocol, .victim = run->victim, .quiet_ns = run->quiet_ns};
+    Crash crash{.protocol = protocol::kDefaultProtocol, .victim = run->victim, .quiet_ns = run->quiet_ns};
     crash.moment = seed * kCrashStep;
     if (run->moment != 0) {
       crash.moment = run->moment;

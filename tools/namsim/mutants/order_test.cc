@@ -55,7 +55,7 @@ class OrderRun {
     options.memory_servers = 2;
     options.region_bytes = 64U << 20;
     options.memory.protocol = "calvin";
-    options.memory.stages = *layout::StageCode::parse(stages);
+    options.memory.stages = *protocol::StageCode::parse(stages);
     options.interposer = interposer;
     return options;
   }

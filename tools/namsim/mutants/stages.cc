@@ -94,7 +94,7 @@ class ReadBeforeNamedLock final : public StageMutant {
 std::function<void(Scenario&)> two_sided_under(const char* protocol, std::uint64_t memory_servers) {
   return [protocol, memory_servers](Scenario& scenario) {
     scenario.cluster.memory.protocol = protocol;
-    scenario.cluster.memory.stages = layout::StageCode::two_sided();
+    scenario.cluster.memory.stages = protocol::StageCode::two_sided();
     scenario.resize({.memory_servers = memory_servers});
   };
 }

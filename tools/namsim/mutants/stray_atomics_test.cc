@@ -2,8 +2,8 @@
 // stages that swap words are two-sided.
 #include <catch2/catch.hpp>
 
-#include "common/layout/protocol.h"
 #include "common/layout/region_map.h"
+#include "common/protocols/protocol.h"
 #include "tools/namsim/mutants/mutant.h"
 #include "tools/namsim/scenario/scenario.h"
 #include "tools/namsim/testing/seeds.h"
@@ -40,18 +40,19 @@ class AllAtomics final : public Mutant {
 
 }  // namespace
 
-TEST_CASE("compute servers swap no word where the stages that do are two-sided, whoever dies",
+TEST_CASE("compute servers swap no word where the stages that do are two-sided, also when one dies",
           "[protocols]") {
   const auto [first, count] = Seeds(6);
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
-    layout::StageCode stages;
-    for (std::size_t i = 0; i < layout::kStageNames.size(); ++i) {
-      if (protocol.swaps(static_cast<layout::Stage>(i))) stages = stages.with(static_cast<layout::Stage>(i));
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
+    protocol::StageCode stages;
+    for (std::size_t i = 0; i < protocol::kStageNames.size(); ++i) {
+      if (protocol.swaps(static_cast<protocol::Stage>(i)))
+        stages = stages.with(static_cast<protocol::Stage>(i));
     }
     REQUIRE(protocol.swaps_by_calls(stages));
-    CHECK(protocol.swaps_by_calls(layout::StageCode::two_sided()));
+    CHECK(protocol.swaps_by_calls(protocol::StageCode::two_sided()));
     for (const bool swaps : {false, true}) {
-      const layout::StageCode code = swaps ? stages.without(layout::Stage::lock) : stages;
+      const protocol::StageCode code = swaps ? stages.without(protocol::Stage::lock) : stages;
       CHECK(protocol.swaps_by_calls(code) == !swaps);
       std::uint64_t swapped = 0;
       for (const char* const workload : {"churn", "register"}) {

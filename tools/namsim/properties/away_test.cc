@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/namsim/testing/small_table.h"
 
 namespace namdb::sim {
@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxTransaction_ns = 60 * kSecond_ns;
 
 std::vector<std::string> protocols() {
   std::vector<std::string> names;
-  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) names.emplace_back(traits.name);
+  for (const protocol::ProtocolTraits& traits : protocol::protocol_traits()) names.emplace_back(traits.name);
   return names;
 }
 

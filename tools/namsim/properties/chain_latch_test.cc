@@ -58,7 +58,7 @@ TEST_CASE("inserts of different keys into one bucket chain are no conflict under
   options.memory_servers = 2;
   options.region_bytes = 64U << 20;
   options.memory.protocol = setup.protocol;
-  options.memory.stages = *layout::StageCode::parse(setup.stages);
+  options.memory.stages = *protocol::StageCode::parse(setup.stages);
   Cluster cluster(world, options);
   constexpr std::size_t kComputes = 3;
   constexpr std::size_t kSessions = 4;

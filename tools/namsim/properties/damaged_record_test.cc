@@ -27,7 +27,7 @@ ClusterOptions options_of(std::string_view protocol, std::string_view stages) {
   ClusterOptions options;
   options.region_bytes = 64U << 20;
   options.memory.protocol = protocol;
-  options.memory.stages = *layout::StageCode::parse(stages);
+  options.memory.stages = *protocol::StageCode::parse(stages);
   options.memory.max_transaction_ns = kMaxTransaction_ns;
   return options;
 }
@@ -293,7 +293,7 @@ Task<void> keep_looking(txn::Engine* engine, Busy* busy) {
 
 }  // namespace
 
-TEST_CASE("what writers are writing is not taken for damage, however READs are torn", "[damage]") {
+TEST_CASE("records under a writer are not taken for damage, however READs are torn", "[damage]") {
   const std::string protocol =
       GENERATE("si", "occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin");
   const std::string stages = GENERATE("one-sided", "two-sided");

@@ -165,8 +165,9 @@ Task<Status> move_once(Client* client) {
   co_return status;
 }
 
-TEST_CASE("what a dead compute server left is whole, and a peer that never saw the table goes on with it",
-          "[engine]") {
+TEST_CASE(
+    "rows that a dead compute server left are whole, and a peer that never saw the table goes on with them",
+    "[engine]") {
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
     fabric::sim::SimWorld world(seed);
     ClusterOptions options = small_cluster();

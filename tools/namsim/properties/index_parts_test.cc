@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "common/layout/index_key.h"
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "compute/schema/index_split.h"
 #include "proto/control.pb.h"
 #include "tools/namsim/cluster/cluster.h"
@@ -53,7 +53,7 @@ txn::IndexRange between(const layout::IndexShape& shape, std::int64_t low, std::
 
 struct Subject {
   explicit Subject(std::uint32_t memory_servers, txn::IndexReads reads = txn::IndexReads::leaves,
-                   std::uint64_t balance_bytes = 0, std::string_view protocol = layout::kDefaultProtocol)
+                   std::uint64_t balance_bytes = 0, std::string_view protocol = protocol::kDefaultProtocol)
       : world(3), cluster(world, options(memory_servers, reads, balance_bytes, protocol)) {
     cluster.add_compute();
     cluster.add_compute();
@@ -168,7 +168,7 @@ Numbers scattered(std::int64_t count) {
 
 TEST_CASE("an index waits for no heartbeat of the compute server that builds it, and for one of each other",
           "[index_parts]") {
-  ClusterOptions options = Subject::options(1, txn::IndexReads::leaves, 0, layout::kDefaultProtocol);
+  ClusterOptions options = Subject::options(1, txn::IndexReads::leaves, 0, protocol::kDefaultProtocol);
   options.worker.heartbeat_ns = kSecond_ns;
   const bool alone = GENERATE(true, false);
   fabric::sim::SimWorld world(3);
@@ -398,7 +398,7 @@ reactor::Task<Status> miss_row_across_rebuild(txn::Engine* reader, txn::Engine* 
   co_return status;
 }
 
-TEST_CASE("whoever read a range of an index is told of rows that only the one in its place has",
+TEST_CASE("a reader of a range of an index is told of rows that only the one in its place has",
           "[index_parts]") {
   Subject test(2, GENERATE(txn::IndexReads::calls, txn::IndexReads::leaves), 0, "occ");
   Numbers numbers;

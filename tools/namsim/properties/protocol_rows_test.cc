@@ -164,7 +164,7 @@ TEST_CASE("under WAITDIE who waits and dies keeps nobody out", "[protocols]") {
 }
 
 // The waiting list of the memory server: one call for each moment that it waits, not one for each look.
-TEST_CASE("under WAITDIE who waits by call is answered once the lock is his", "[protocols]") {
+TEST_CASE("under WAITDIE a transaction that waits by call is answered once it has the lock", "[protocols]") {
   SmallTable rows("waitdie", 10 * kSecond_ns, GENERATE("lock", "two-sided"));
   const auto oldest = rows.begin_in_new_session();
   rows.read(*oldest, 0);
@@ -226,7 +226,8 @@ TEST_CASE("under SUNDIAL a row that was overwritten since it was read is no conf
 }
 
 // The index stays for a while for transactions that began before it was dropped. Later ones add no entries.
-TEST_CASE("nobody who commits has missed rows by an index that was dropped meanwhile", "[protocols]") {
+TEST_CASE("no transaction that commits has missed rows by an index that was dropped meanwhile",
+          "[protocols]") {
   const std::string protocol = GENERATE("occ", "nowait", "waitdie", "mvcc", "sundial", "drtm", "calvin");
   CAPTURE(protocol);
   SmallTable rows(protocol);

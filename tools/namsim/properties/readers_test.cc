@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/namsim/testing/sessions.h"
 
 namespace namdb::sim {
@@ -24,7 +24,7 @@ const std::vector<std::string> kLooks{
 
 std::vector<std::string> serializable_protocols() {
   std::vector<std::string> names;
-  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& traits : protocol::protocol_traits()) {
     if (traits.serializable) names.emplace_back(traits.name);
   }
   return names;
@@ -154,7 +154,7 @@ TEST_CASE("an insert does not meet the readers of a row: it is a duplicate, or r
   }
 }
 
-TEST_CASE("who writes what a block shares waits no longer than lock_timeout and statement_timeout say",
+TEST_CASE("a writer of rows that a block shares waits no longer than lock_timeout and statement_timeout say",
           "[protocols]") {
   const std::string stages = GENERATE("one-sided", "two-sided");
   CAPTURE(stages);
@@ -191,7 +191,7 @@ TEST_CASE("who writes what a block shares waits no longer than lock_timeout and 
   }
 }
 
-TEST_CASE("who shares a row goes on to write it, beside nobody else who shares it", "[protocols]") {
+TEST_CASE("a block that alone shares a row goes on to write it", "[protocols]") {
   const std::string protocol = GENERATE("nowait", "waitdie");
   const std::string stages = GENERATE("one-sided", "two-sided");
   CAPTURE(protocol, stages);
@@ -219,7 +219,7 @@ TEST_CASE("who shares a row goes on to write it, beside nobody else who shares i
   CHECK(sessions.done(1, second, kWrite));
 }
 
-TEST_CASE("where records have reader words, who does not use them is validated, and so keeps nobody out",
+TEST_CASE("where records have reader words, a reader without one is validated, and so keeps no writer out",
           "[protocols]") {
   const std::string protocol = GENERATE("nowait", "waitdie");
   CAPTURE(protocol);
@@ -286,8 +286,9 @@ TEST_CASE("where readers lock as well, the second one meets the first until that
   }
 }
 
-TEST_CASE("who meets the lock of a block waits no longer than lock_timeout and statement_timeout say",
-          "[protocols]") {
+TEST_CASE(
+    "a statement that meets the lock of a block waits no longer than lock_timeout and statement_timeout say",
+    "[protocols]") {
   const std::string protocol = GENERATE("nowait", "waitdie");
   const std::string stages = GENERATE("one-sided", "two-sided");
   CAPTURE(protocol, stages);

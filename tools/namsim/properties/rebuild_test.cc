@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/layout/protocol.h"
 #include "common/layout/record.h"
+#include "common/protocols/protocol.h"
 #include "compute/api/transaction.h"
 #include "memory/recovery/derived_state.h"
 #include "memory/recovery/index_rebuild.h"
@@ -236,8 +236,8 @@ void check_rebuild(RebuildSubject& subject) {
 }
 
 TEST_CASE("a region is rebuilt from the bodies of its records, under every protocol", "[rebuild]") {
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
-    const bool is_default = protocol.name == layout::kDefaultProtocol;
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
+    const bool is_default = protocol.name == protocol::kDefaultProtocol;
     for (const std::uint32_t servers :
          is_default ? std::vector<std::uint32_t>{1, 3} : std::vector<std::uint32_t>{2}) {
       INFO(protocol.name << ", " << servers << " servers");

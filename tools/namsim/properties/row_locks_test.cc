@@ -2,7 +2,7 @@
 // commits has changed or locked it meanwhile. All of nam-computed but the wire; two compute servers.
 #include <catch2/catch.hpp>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/namsim/testing/sessions.h"
 
 namespace namdb::sim {
@@ -10,7 +10,7 @@ namespace row_locks_test {
 
 std::vector<std::string> all_protocols() {
   std::vector<std::string> names;
-  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) names.emplace_back(traits.name);
+  for (const protocol::ProtocolTraits& traits : protocol::protocol_traits()) names.emplace_back(traits.name);
   return names;
 }
 
@@ -121,7 +121,8 @@ TEST_CASE("a row that was changed after the block's snapshot is not locked by it
   CHECK_FALSE(block.commit());
 }
 
-TEST_CASE("what a block has locked before ROLLBACK TO is free under snapshot isolation", "[protocols]") {
+TEST_CASE("rows that a block has locked before ROLLBACK TO are free under snapshot isolation",
+          "[protocols]") {
   Sessions sessions("si", "one-sided");
   Block block(sessions, 0);
   block.run("SAVEPOINT s");

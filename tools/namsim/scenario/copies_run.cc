@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <memory>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "tools/namsim/cluster/copy_hosts.h"
-#include "tools/namsim/history/check.h"
+#include "tools/namsim/scenario/hosts_run.h"
 #include "tools/namsim/scenario/scenario.h"
-#include "tools/namsim/scenario/seeded_run.h"
-#include "tools/namsim/workloads/workloads.h"
 
 namespace namdb::sim {
 namespace {
@@ -20,12 +15,12 @@ namespace {
 using fabric::sim::SimNode;
 
 constexpr std::uint64_t kCopiesLimit_ns = 600 * kSecond_ns;
-constexpr std::uint64_t kClientPause_ns = 20 * kMillisecond_ns;
-constexpr std::array<std::string_view, 3> kCopiesWorkloads{"register", "append", "bank"};
 constexpr std::array<std::string_view, 7> kCopiesProtocols{"si",   "occ",     "nowait", "waitdie",
                                                            "mvcc", "sundial", "drtm"};
 
-fabric::sim::SimOptions copies_network(Random& draw) {
+}  // namespace
+
+fabric::sim::SimOptions draw_copies_network(Random& draw) {
   fabric::sim::SimOptions network = fabric::sim::SimOptions::swarm(draw);
   network.link_factor = 1;
   // Leases tolerate that much.
@@ -33,7 +28,7 @@ fabric::sim::SimOptions copies_network(Random& draw) {
   return network;
 }
 
-ClusterOptions copies_cluster(Random& draw, const CopyRules& rules) {
+ClusterOptions draw_copies_cluster(Random& draw, const CopyRules& rules) {
   ClusterOptions options;
   options.memory_servers = static_cast<std::uint32_t>(draw.between(1, 3));
   options.memory = memory::swarm_options(draw, 0.3);
@@ -55,19 +50,22 @@ ClusterOptions copies_cluster(Random& draw, const CopyRules& rules) {
   return options;
 }
 
-class CopiesRun final : SeededRun {
+namespace {
+
+class CopiesRun final : HostsRun {
  public:
   CopiesRun(std::uint64_t seed, const CopyRules& rules, CopiesVerdict& verdict)
-      : SeededRun(seed, seed * 49'979'693,
-                  {copies_network, [&rules](Random& draw) { return copies_cluster(draw, rules); }, nullptr,
-                   kCopiesLimit_ns},
-                  verdict.anomaly),
-        verdict_(verdict),
-        workload_name_(kCopiesWorkloads[draw_.below(kCopiesWorkloads.size())]),
-        history_(model_of(workload_name_)),
-        workload_(make_workload(workload_name_, world_, history_, workload_options())),
-        hosts_(cluster_.hosts()) {
-    for (std::size_t server = 0; server < servers(); ++server) primaries_.push_back(hosts_.primary(server));
+      : HostsRun(seed, seed * 49'979'693,
+                 {draw_copies_network, [&rules](Random& draw) { return draw_copies_cluster(draw, rules); },
+                  nullptr, kCopiesLimit_ns},
+                 verdict) {
+    const std::string workload(kCopiesWorkloads[draw_.below(kCopiesWorkloads.size())]);
+    WorkloadOptions options;
+    options.keys = draw_.between(3, 8);
+    options.fewest_keys = workload == "bank" ? 2 : 1;
+    options.long_reader_probability = 0.05;
+    options.may_grow_old = options.may_lose_connections = true;
+    use_workload(workload, options);
   }
 
   void go() {
@@ -91,75 +89,17 @@ class CopiesRun final : SeededRun {
     if (sound() && cluster_.options().copies > 0 && draw_.chance(0.5)) take_over_all();
     if (sound()) touch();
     complain();
-    if (sound()) {
-      stop_and_check_regions();
-      verdict_.wrong_data = !sound();
-    }
+    if (sound()) check_regions();
     verdict_.transactions = history_.transactions().size();
     verdict_.fingerprint = world_.fingerprint();
-    if (!sound()) return;
-    const history::CheckOptions options{.level = promised_level(cluster_.options().memory.protocol)};
-    fail(history::first_anomaly(history::check(history_, options), history_));
-    verdict_.wrong_data = !sound();
+    if (sound()) check_history({.level = promised_level(cluster_.options().memory.protocol)});
   }
 
  private:
-  // About what the workload's clients have read.
-  void complain() {
-    if (!sound() || workload_->complaint().empty()) return;
-    fail(workload_->complaint());
-    verdict_.wrong_data = true;
-  }
-
-  std::size_t servers() const { return cluster_.options().memory_servers; }
-
-  WorkloadOptions workload_options() {
-    WorkloadOptions options;
-    options.keys = draw_.between(3, 8);
-    options.fewest_keys = workload_name_ == "bank" ? 2 : 1;
-    options.long_reader_probability = 0.05;
-    options.may_grow_old = options.may_lose_connections = true;
-    return options;
-  }
-
-  void load() {
-    Status loaded(ErrorCode::connection_failure, "not connected");
-    for (int attempt = 0; !loaded.ok() && attempt < 50; ++attempt) {
-      if (attempt != 0) world_.run_for(100 * kMillisecond_ns);
-      loaded = await(0, workload_->load(cluster_.worker(0)));
-    }
-    check(loaded, "load");
-  }
-
-  // --- clients ---
-
   // Until the run is over.
-  reactor::Task<void> client(compute::Worker* worker, std::uint64_t session_id, std::uint64_t think_ns) {
-    auto client = workload_->open_client(*worker);
-    while (!over_ && workload_->complaint().empty()) {
-      if (!worker->ready()) {
-        co_await worker->executor().sleep_for(kClientPause_ns);
-        continue;
-      }
-      const history::Outcome outcome = co_await client->run_one(session_id);
-      if (outcome == history::Outcome::committed) {
-        ++verdict_.committed;
-      } else {
-        co_await worker->backoff(1);
-      }
-      if (outcome == history::Outcome::unknown) {
-        // It may still take effect, after what comes next: a session ends with it.
-        client = workload_->open_client(*worker);
-        session_id = sessions_++;
-      }
-      const std::uint64_t pause_ns = worker->executor().random().below(think_ns);
-      co_await worker->executor().sleep_for(pause_ns);
-    }
-  }
   void start_clients(std::size_t compute) {
     for (std::uint64_t i = draw_.between(1, 3); i > 0; --i)
-      start_client(compute,
-                   client(&cluster_.worker(compute), sessions_++, draw_.between(1, 150) * kMillisecond_ns));
+      add_client(compute, ~std::uint64_t{0}, draw_.between(1, 150) * kMillisecond_ns);
   }
   // Until the moment of an answer, or for some time.
   void advance() {
@@ -174,21 +114,6 @@ class CopiesRun final : SeededRun {
 
   // --- faults ---
 
-  void count_takeovers() {
-    for (std::size_t server = 0; server < servers(); ++server) {
-      const std::size_t now = hosts_.primary(server);
-      if (now != primaries_[server]) ++verdict_.takeovers;
-      primaries_[server] = now;
-    }
-  }
-  // Processes that have ended start again, as a service manager has them. A new machine does so until its
-  // region has another primary.
-  void revive() {
-    for (std::size_t host = 0; host < hosts_.count(); ++host) {
-      const HostProcess* const process = hosts_.machine(host).process.get();
-      if (process != nullptr && process->ended) hosts_.start(host, DiskAfter::killed);
-    }
-  }
   std::uint64_t duration_ns() {
     constexpr std::array<std::uint64_t, 4> kDurations_ns{300 * kMillisecond_ns, 1500 * kMillisecond_ns,
                                                          3 * kSecond_ns, 6 * kSecond_ns};
@@ -199,21 +124,9 @@ class CopiesRun final : SeededRun {
     if (draw_.chance(0.6)) return hosts_.primary(draw_.below(servers()));
     return draw_.below(hosts_.count());
   }
-  SimNode* node(std::size_t host) {
-    const HostProcess* const process = hosts_.machine(host).process.get();
-    return process == nullptr ? nullptr : process->node;
-  }
-  void end_later(std::uint64_t duration, std::function<void()> end) {
-    world_.at(world_.now_ns() + duration, [this, end] {
-      if (!healed_) end();
-    });
-    ends_.push_back(std::move(end));
-  }
   void restart_later(std::size_t host, DiskAfter disk) {
     const std::uint64_t pause_ns = draw_.chance(0.5) ? draw_.below(200 * kMillisecond_ns) : duration_ns();
-    end_later(pause_ns, [this, host, disk] {
-      if (hosts_.machine(host).process == nullptr) hosts_.start(host, disk);
-    });
+    start_later(host, disk, pause_ns);
   }
 
   // Whether it did something.
@@ -241,20 +154,16 @@ class CopiesRun final : SeededRun {
         disturb_store();
         return true;
       case 6:
-        replace_compute();
+        if (replace_compute(survivor())) start_clients(cluster_.computes() - 1);
         return true;
       default:
         return split(pick_host());
     }
   }
 
-  // Of a region that another host has, too. Whether there is one.
+  // Whether another host has the region.
   bool lose_machine(std::size_t server) {
-    const placement::Place& place = hosts_.stored().place(server);
-    const bool there = std::ranges::any_of(place.copies, [this](const std::string& address) {
-      return hosts_.machine(hosts_.at(address)).disk != nullptr;
-    });
-    if (!there) return false;
+    if (!may_lose_primary(server)) return false;
     ++verdict_.lost;
     const std::size_t host = hosts_.primary(server);
     hosts_.kill(host, true);
@@ -290,36 +199,8 @@ class CopiesRun final : SeededRun {
     for (std::size_t i = 0; i < cluster_.computes(); ++i) {
       if (cluster_.alive(i)) (draw_.chance(0.5) ? left : right).push_back(&cluster_.node(i));
     }
-    for (SimNode* const here : left) {
-      for (SimNode* const there : right) {
-        if (one_way) {
-          world_.delay(*here, *there, duration, 0);
-          world_.delay(*there, *here, 0, duration);
-        } else {
-          world_.block(*here, *there, true);
-        }
-      }
-    }
-    end_later(duration, [this, left, right] {
-      for (SimNode* const here : left) {
-        for (SimNode* const there : right) {
-          world_.block(*here, *there, false);
-          world_.delay(*here, *there, 0, 0);
-          world_.delay(*there, *here, 0, 0);
-        }
-      }
-    });
+    part(std::move(left), std::move(right), one_way ? Direction::from_left : Direction::both, duration);
     return true;
-  }
-
-  void leave_store(std::size_t host, std::uint64_t duration) {
-    HostProcess* const process = hosts_.machine(host).process.get();
-    if (process == nullptr) return;
-    process->way->set_reachable(false);
-    end_later(duration, [this, host] {
-      HostProcess* const now = hosts_.machine(host).process.get();
-      if (now != nullptr) now->way->set_reachable(true);
-    });
   }
 
   void disturb_store() {
@@ -338,77 +219,6 @@ class CopiesRun final : SeededRun {
     hosts_.kill(host);
     restart_later(host, DiskAfter::killed);
   }
-
-  void replace_compute() {
-    const std::size_t victim = survivor();
-    workload_->died(cluster_.worker(victim));
-    kill(victim);
-    Status started(ErrorCode::connection_failure, "not tried");
-    for (int again = 0; !started.ok() && again < 200; ++again) {
-      if (again != 0) world_.run_for(300 * kMillisecond_ns);
-      revive();
-      started = cluster_.try_add_compute();
-    }
-    check(started, "a compute server cannot start");
-    if (sound()) start_clients(cluster_.computes() - 1);
-  }
-
-  void heal() {
-    healed_ = true;
-    for (const auto& end : ends_) end();
-    ends_.clear();
-    for (std::size_t host = 0; host < hosts_.count(); ++host) {
-      if (hosts_.machine(host).process == nullptr) hosts_.start(host, DiskAfter::killed);
-    }
-  }
-
-  // --- the end ---
-
-  void await_sync() {
-    const std::uint64_t end_ns = world_.now_ns() + 120 * kSecond_ns;
-    while (!hosts_.all_in_sync() && world_.now_ns() < end_ns) {
-      revive();
-      world_.run_until([this] { return hosts_.all_in_sync(); }, kSecond_ns);
-    }
-    count_takeovers();
-    if (hosts_.all_in_sync()) return;
-    fail("regions do not come back with their copies" + hosts_.describe());
-  }
-
-  // Every primary is gone for good, and the copies have all that clients were told of.
-  void take_over_all() {
-    std::vector<std::size_t> old;
-    for (std::size_t server = 0; server < servers(); ++server) old.push_back(hosts_.primary(server));
-    for (const std::size_t host : old) hosts_.kill(host, true);
-    verdict_.lost += old.size();
-    if (!world_.run_until([this] { return hosts_.all_serve(); }, 120 * kSecond_ns))
-      return fail("a copy does not take over" + hosts_.describe());
-    for (const std::size_t host : old) hosts_.start(host, DiskAfter::replaced);
-    await_sync();
-  }
-
-  void touch() {
-    const auto connected = [this] {
-      for (std::size_t i = 0; i < cluster_.computes(); ++i) {
-        if (cluster_.alive(i) && !cluster_.worker(i).ready()) return false;
-      }
-      return true;
-    };
-    if (!world_.run_until(connected, kCopiesLimit_ns))
-      return fail("a compute server does not connect again" + hosts_.describe());
-    check(await(survivor(), workload_->touch_all(cluster_.worker(survivor()))), "a row stays out of reach");
-  }
-
-  CopiesVerdict& verdict_;
-  std::string workload_name_;
-  history::History history_;
-  std::unique_ptr<Workload> workload_;
-  CopyHosts& hosts_;
-  std::vector<std::size_t> primaries_;
-  std::uint64_t sessions_ = 0;
-  bool healed_ = false;
-  bool over_ = false;  // clients end
-  std::vector<std::function<void()>> ends_;
 };
 
 }  // namespace

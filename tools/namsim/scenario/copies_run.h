@@ -6,26 +6,24 @@
 // sync; these are equal to their primaries at rest, and have everything when they take over at the end.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "tools/namsim/cluster/copy_rules.h"
+#include "common/fabric/sim/options.h"
+#include "tools/namsim/cluster/cluster_options.h"
+#include "tools/namsim/scenario/copies_verdict.h"
 
 namespace namdb::sim {
 
-struct CopiesVerdict {
-  std::string anomaly;  // empty: all is well
-  // It is of what clients read, or of files and regions at the end. Otherwise something did not come about.
-  bool wrong_data = false;
-  std::uint64_t committed = 0;
-  std::uint64_t transactions = 0;
-  std::uint64_t faults = 0;               // that did something
-  std::uint64_t takeovers = 0;            // changes of primaries
-  std::uint64_t takeovers_of_faults = 0;  // before those at the end
-  std::uint64_t lost = 0;                 // machines, for good
-  std::uint64_t fingerprint = 0;
-};
+// The workloads that runs with copies have.
+inline constexpr std::array<std::string_view, 3> kCopiesWorkloads{"register", "append", "bank"};
 
 CopiesVerdict run_with_copies(std::uint64_t seed, const CopyRules& rules = {});
+
+// The options of such a run.
+fabric::sim::SimOptions draw_copies_network(Random& draw);
+ClusterOptions draw_copies_cluster(Random& draw, const CopyRules& rules);
 
 }  // namespace namdb::sim

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/namsim/scenario/crash_run.h"
 
 namespace namdb::sim {
@@ -32,7 +32,7 @@ struct CrashCounts {
   std::uint64_t unknown_there = 0;
 };
 
-void run_table(const layout::ProtocolTraits& protocol, CrashClients clients, std::uint32_t memory_servers,
+void run_table(const protocol::ProtocolTraits& protocol, CrashClients clients, std::uint32_t memory_servers,
                CrashCounts& counts) {
   const bool early = clients == CrashClients::early;
   const CrashVerdict whole = run_without_crash(protocol.name, clients, memory_servers);
@@ -73,7 +73,7 @@ void run_table(const layout::ProtocolTraits& protocol, CrashClients clients, std
 
 void run_tables(CrashClients clients, std::uint32_t memory_servers = 1) {
   CrashCounts counts;
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     DYNAMIC_SECTION(protocol.name) {
       run_table(protocol, clients, memory_servers, counts);
     }
@@ -89,12 +89,13 @@ void run_tables(CrashClients clients, std::uint32_t memory_servers = 1) {
 
 }  // namespace
 
-TEST_CASE("what was acknowledged is there after each crash, and nothing is there in halves", "[crash]") {
+TEST_CASE("acknowledged transactions are there after each crash, and none is there in halves", "[crash]") {
   run_tables(CrashClients::plain);
 }
 
-TEST_CASE("what was answered early outlives its compute server, and is on disk before what follows it",
-          "[crash]") {
+TEST_CASE(
+    "a transaction answered early outlives its compute server, and is on disk before those that follow it",
+    "[crash]") {
   run_tables(CrashClients::early);
 }
 
@@ -102,12 +103,12 @@ TEST_CASE("the same with two memory servers, of which one or both end", "[crash]
   run_tables(CrashClients::plain, 2);
 }
 
-TEST_CASE("what was answered early is there, or its session is told, with two memory servers",
+TEST_CASE("a transaction answered early is there, or its session is told, with two memory servers",
           "[crash][several]") {
   run_tables(CrashClients::early, 2);
 }
 
-TEST_CASE("what is told of transactions with ids is what is there, after each crash", "[crash]") {
+TEST_CASE("outcomes told of transactions with ids are those that hold, after each crash", "[crash]") {
   run_tables(CrashClients::with_ids);
 }
 
@@ -137,7 +138,7 @@ TEST_CASE("crashes that have failed", "[crash]") {
 
 TEST_CASE("a crash is decided by its numbers", "[crash]") {
   for (const CrashVictim victim : kCrashVictims) {
-    const Crash crash{.protocol = layout::kDefaultProtocol, .victim = victim, .moment = 777};
+    const Crash crash{.protocol = protocol::kDefaultProtocol, .victim = victim, .moment = 777};
     CHECK(run_crash(crash).fingerprint == run_crash(crash).fingerprint);
   }
 }

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "tools/namsim/scenario/scenario.h"
 #include "tools/namsim/testing/seeds.h"
 
@@ -12,7 +12,7 @@ namespace namdb::sim {
 namespace {
 
 std::string_view protocol_of(std::uint64_t seed) {
-  const auto& all = layout::protocol_traits();
+  const auto& all = protocol::protocol_traits();
   return all[seed % all.size()].name;
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("locks of commits that lost a memory server stay until they are decide
   Scenario scenario = Scenario::of_seed(failed.seed, "churn");
   scenario.resize({.memory_servers = 3, .kills = 2});
   scenario.cluster.memory.protocol = failed.protocol;
-  scenario.cluster.memory.stages = *layout::StageCode::parse("two-sided");
+  scenario.cluster.memory.stages = *protocol::StageCode::parse("two-sided");
   scenario.make_durable();
   INFO("namsim run " << scenario.flags() << " --faults seed");
   REQUIRE(scenario.use_faults(scenario.drawn_faults(), "seed").ok());

@@ -1,13 +1,24 @@
 #include "tools/namsim/scenario/fault_driver.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+
+#include "tools/namsim/cluster/copy_hosts.h"
 
 namespace namdb::sim {
 
 using Kind = Fault::Kind;
 using fabric::sim::Latency;
 using fabric::sim::SimNode;
+
+namespace {
+
+bool of_store(Kind kind) {
+  return kind == Kind::cut_store || kind == Kind::lose_store_answer || kind == Kind::delay_store;
+}
+
+}  // namespace
 
 FaultDriver::FaultDriver(fabric::sim::SimWorld& world, Cluster& cluster, const Faults& faults,
                          std::uint64_t seed)
@@ -18,9 +29,8 @@ void FaultDriver::begin() {
   for (const Fault& fault : faults_) {
     if (fault.kind == Kind::clock_rate || fault.kind == Kind::set) count(fault);
     if (fault.kind == Kind::clock_rate) {
-      SimNode* const node =
-          fault.compute ? &cluster_.node(pick_compute(fault)) : cluster_.memory(pick_memory(fault)).node;
-      world_.set_clock_rate(*node, fault.ppm);
+      SimNode* const node = fault.compute ? &cluster_.node(pick_compute(fault)) : memory_node(fault);
+      if (node != nullptr) world_.set_clock_rate(*node, fault.ppm);
     } else if (fault.kind != Kind::set) {
       pending_.push_back({&fault, fault.times});
     }
@@ -43,7 +53,11 @@ bool FaultDriver::due(std::uint64_t transactions) {
 }
 
 void FaultDriver::fire(FaultActions& actions) {
-  for (const Fault* fault : std::exchange(due_, {})) happen(*fault, actions);
+  for (const Fault* fault : std::exchange(due_, {})) {
+    // None could be started behind one that crashed.
+    if (living().empty()) return;
+    happen(*fault, actions);
+  }
 }
 
 void FaultDriver::heal() {
@@ -70,6 +84,27 @@ std::size_t FaultDriver::pick_memory(const Fault& fault) {
   return (fault.memory ? *fault.memory : draw_.below(count)) % count;
 }
 
+std::size_t FaultDriver::pick_host(const Fault& fault) {
+  const CopyHosts& hosts = cluster_.hosts();
+  const std::size_t server = pick_memory(fault);
+  const std::size_t copies = cluster_.options().copies;
+  const bool of_copy = fault.host == Fault::Host::copy && copies > 0;
+  return of_copy ? hosts.copy(server, draw_.below(copies)) : hosts.primary(server);
+}
+
+std::vector<std::size_t> FaultDriver::pick_hosts(const Fault& fault) {
+  const bool of_all = fault.kind == Kind::lose_power || (!fault.host && of_store(fault.kind));
+  if (!of_all) return {pick_host(fault)};
+  std::vector<std::size_t> all(cluster_.hosts().count());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+SimNode* FaultDriver::memory_node(const Fault& fault) {
+  if (!cluster_.options().has_store) return cluster_.memory(pick_memory(fault)).node;
+  return cluster_.hosts().node(pick_host(fault));
+}
+
 void FaultDriver::end_at(std::uint64_t time_ns, std::function<void()> end) {
   ends_.push_back(end);
   world_.at(time_ns, std::move(end));
@@ -82,18 +117,31 @@ void FaultDriver::happen(const Fault& fault, FaultActions& actions) {
       return actions.crash_compute(pick_compute(fault));
     case Kind::pause_compute:
       return world_.pause(cluster_.node(pick_compute(fault)), fault.duration_ns);
-    case Kind::pause_memory:
-      return world_.pause(*cluster_.memory(pick_memory(fault)).node, fault.duration_ns);
+    case Kind::pause_memory: {
+      SimNode* const node = memory_node(fault);
+      if (node != nullptr) world_.pause(*node, fault.duration_ns);
+      return;
+    }
     case Kind::crash_memory:
       return actions.restart_cluster(pick_memory(fault));
     case Kind::restart_memory:
+      if (cluster_.options().has_store) return actions.disturb_hosts(fault, pick_hosts(fault));
       return actions.restart_memory(pick_memory(fault));
     case Kind::lose_power:
+      if (cluster_.options().has_store) return actions.disturb_hosts(fault, pick_hosts(fault));
       return actions.lose_power();
+    case Kind::lose_host:
+    case Kind::split_host:
+    case Kind::cut_store:
+    case Kind::lose_store_answer:
+    case Kind::delay_store:
+      return actions.disturb_hosts(fault, pick_hosts(fault));
     case Kind::cut_link:
     case Kind::delay_link: {
-      const std::size_t compute = pick_compute(fault);
-      return disturb_link(fault, compute, pick_memory(fault));
+      SimNode* const client = &cluster_.node(pick_compute(fault));
+      SimNode* const server = memory_node(fault);
+      if (server != nullptr) disturb_link(fault, client, server);
+      return;
     }
     case Kind::slow_node:
       return slow(fault);
@@ -106,15 +154,13 @@ void FaultDriver::happen(const Fault& fault, FaultActions& actions) {
 }
 
 void FaultDriver::slow(const Fault& fault) {
-  SimNode* const node =
-      fault.compute ? &cluster_.node(pick_compute(fault)) : cluster_.memory(pick_memory(fault)).node;
+  SimNode* const node = fault.compute ? &cluster_.node(pick_compute(fault)) : memory_node(fault);
+  if (node == nullptr) return;
   world_.slow(*node, {0, fault.delay_ns, 0, 0});
   end_at(world_.now_ns() + fault.duration_ns, [this, node] { world_.slow(*node, {}); });
 }
 
-void FaultDriver::disturb_link(const Fault& fault, std::size_t compute, std::size_t memory) {
-  SimNode* const client = &cluster_.node(compute);
-  SimNode* const server = cluster_.memory(memory).node;
+void FaultDriver::disturb_link(const Fault& fault, SimNode* client, SimNode* server) {
   const std::uint64_t end_ns = world_.now_ns() + fault.duration_ns;
   if (fault.kind == Kind::cut_link && fault.direction == Fault::Direction::both) {
     world_.block(*client, *server, true);

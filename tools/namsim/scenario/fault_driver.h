@@ -19,6 +19,9 @@ class FaultActions {
   virtual void restart_memory(std::size_t memory) = 0;
   virtual void lose_power() = 0;
   virtual void abandon_session(std::size_t compute, std::uint64_t duration_ns) = 0;
+  // Of a cluster whose regions have copies: the faults of hosts and of their store, and restart_memory and
+  // lose_power. Hosts by their positions in CopyHosts.
+  virtual void disturb_hosts(const Fault& /*fault*/, const std::vector<std::size_t>& /*hosts*/) {}
 
  protected:
   ~FaultActions() = default;
@@ -37,6 +40,8 @@ class FaultDriver {
   void fire(FaultActions& actions);
   // No more faults happen, and lasting ones end.
   void heal();
+  // All faults have begun.
+  bool over() const { return pending_.empty() && due_.empty(); }
   const FaultCounts& happened() const { return happened_; }
 
  private:
@@ -46,12 +51,17 @@ class FaultDriver {
   };
   void count(const Fault& fault) { ++happened_[static_cast<std::size_t>(fault.kind)]; }
   void happen(const Fault& fault, FaultActions& actions);
-  void disturb_link(const Fault& fault, std::size_t compute, std::size_t memory);
+  void disturb_link(const Fault& fault, fabric::sim::SimNode* client, fabric::sim::SimNode* server);
   void slow(const Fault& fault);
   void end_at(std::uint64_t time_ns, std::function<void()> end);
   std::vector<std::size_t> living() const;
   std::size_t pick_compute(const Fault& fault);
   std::size_t pick_memory(const Fault& fault);
+  // With copies: of the region's hosts.
+  std::size_t pick_host(const Fault& fault);
+  std::vector<std::size_t> pick_hosts(const Fault& fault);
+  // Null: no process is there.
+  fabric::sim::SimNode* memory_node(const Fault& fault);
 
   fabric::sim::SimWorld& world_;
   Cluster& cluster_;

@@ -16,9 +16,13 @@ using Kind = Fault::Kind;
 using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, Fault::kKindCount> kKinds{
-    "crash-compute", "pause-compute", "pause-memory",    "crash-memory", "cut-link",       "delay-link",
-    "slow-node",     "clock-rate",    "abandon-session", "set",          "restart-memory", "lose-power"};
+    "crash-compute",     "pause-compute", "pause-memory", "crash-memory",    "cut-link",
+    "delay-link",        "slow-node",     "clock-rate",   "abandon-session", "set",
+    "restart-memory",    "lose-power",    "lose-host",    "split-host",      "cut-store",
+    "lose-store-answer", "delay-store"};
 constexpr std::array<std::string_view, 3> kDirections{"both", "request", "reply"};
+constexpr std::array<std::string_view, 2> kHosts{"primary", "copy"};
+constexpr std::array<std::string_view, 3> kStores{"both", "host", "rest"};
 constexpr std::uint64_t kMost_ns = 60 * kSecond_ns;
 
 template <std::size_t N>
@@ -73,7 +77,9 @@ Result<Fault> parse_fault(const Json& object, const std::string& where) {
       fields.number("times", fault.times, 1, 1000);
     }
   }
-  if (!of(fault.kind, {Kind::pause_memory, Kind::crash_memory, Kind::restart_memory, Kind::lose_power}))
+  if (!of(fault.kind,
+          {Kind::pause_memory, Kind::crash_memory, Kind::restart_memory, Kind::lose_power, Kind::lose_host,
+           Kind::split_host, Kind::cut_store, Kind::lose_store_answer, Kind::delay_store}))
     fields.number("compute", fault.compute, 0, 99);
   if (!of(fault.kind, {Kind::crash_compute, Kind::pause_compute, Kind::abandon_session, Kind::lose_power}))
     fields.number("memory", fault.memory, 0, 15);
@@ -81,19 +87,33 @@ Result<Fault> parse_fault(const Json& object, const std::string& where) {
       fault.compute.has_value() == fault.memory.has_value())
     fields.fail("fault", "needs compute or memory");
   if (of(fault.kind, {Kind::pause_compute, Kind::pause_memory, Kind::cut_link, Kind::delay_link,
-                      Kind::slow_node, Kind::abandon_session})) {
+                      Kind::slow_node, Kind::abandon_session, Kind::split_host, Kind::cut_store})) {
     if (!fields.has("duration_ns")) fields.fail("duration_ns", "is missing");
     fields.number("duration_ns", fault.duration_ns, 1, kMost_ns);
   }
-  if (of(fault.kind, {Kind::delay_link, Kind::slow_node})) {
+  if (of(fault.kind, {Kind::delay_link, Kind::slow_node, Kind::delay_store})) {
     if (!fields.has("delay_ns")) fields.fail("delay_ns", "is missing");
     fields.number("delay_ns", fault.delay_ns, 1, kMost_ns);
   }
-  if (of(fault.kind, {Kind::cut_link, Kind::delay_link}) && fields.has("direction")) {
+  if (of(fault.kind, {Kind::cut_link, Kind::delay_link, Kind::split_host}) && fields.has("direction")) {
     fields.text("direction", name);
     const auto direction = position(kDirections, name);
     if (!direction) fields.fail("direction", one_of(kDirections));
     if (direction) fault.direction = static_cast<Fault::Direction>(*direction);
+  }
+  if (of(fault.kind, {Kind::pause_memory, Kind::restart_memory, Kind::split_host, Kind::cut_store,
+                      Kind::lose_store_answer, Kind::delay_store}) &&
+      fields.has("host")) {
+    fields.text("host", name);
+    const auto host = position(kHosts, name);
+    if (!host) fields.fail("host", one_of(kHosts));
+    if (host) fault.host = static_cast<Fault::Host>(*host);
+  }
+  if (fault.kind == Kind::split_host && fields.has("store")) {
+    fields.text("store", name);
+    const auto store = position(kStores, name);
+    if (!store) fields.fail("store", one_of(kStores));
+    if (store) fault.store = static_cast<Fault::Store>(*store);
   }
   if (fault.kind == Kind::clock_rate) {
     if (!fields.has("ppm")) fields.fail("ppm", "is missing");
@@ -130,6 +150,8 @@ std::string Fault::text() const {
   }
   if (compute) json["compute"] = *compute;
   if (memory) json["memory"] = *memory;
+  if (host) json["host"] = kHosts[static_cast<std::size_t>(*host)];
+  if (store != Store::both) json["store"] = kStores[static_cast<std::size_t>(store)];
   if (direction != Direction::both) json["direction"] = kDirections[static_cast<std::size_t>(direction)];
   if (duration_ns != 0) json["duration_ns"] = duration_ns;
   if (delay_ns != 0) json["delay_ns"] = delay_ns;
@@ -239,6 +261,45 @@ Faults draw_durable_faults(std::uint64_t seed) {
       fault.at_ns = draw.below(4 * kMillisecond_ns);
     }
     faults.push_back(fault);
+  }
+  return faults;
+}
+
+Faults draw_copies_faults(std::uint64_t seed) {
+  constexpr std::array<Kind, 12> kDrawn{Kind::restart_memory,    Kind::restart_memory, Kind::lose_host,
+                                        Kind::lose_power,        Kind::pause_memory,   Kind::cut_store,
+                                        Kind::lose_store_answer, Kind::delay_store,    Kind::crash_compute,
+                                        Kind::split_host,        Kind::split_host,     Kind::split_host};
+  constexpr std::array<std::uint64_t, 4> kDurations_ns{300 * kMillisecond_ns, 1500 * kMillisecond_ns,
+                                                       3 * kSecond_ns, 6 * kSecond_ns};
+  Random draw(seed * 512'927'377);
+  Faults faults;
+  std::uint64_t at_ns = 0;
+  for (std::uint64_t count = draw.between(2, 5); count > 0; --count) {
+    Fault fault;
+    fault.kind = kDrawn[draw.below(kDrawn.size())];
+    at_ns += draw.below(6 * kSecond_ns);
+    fault.at_ns = at_ns;
+    if (of(fault.kind, {Kind::pause_memory, Kind::cut_store, Kind::split_host}))
+      fault.duration_ns = kDurations_ns[draw.below(kDurations_ns.size())];
+    if (fault.kind == Kind::delay_store) fault.delay_ns = draw.between(1, 300) * kMillisecond_ns;
+    // Primaries are of more interest.
+    if (of(fault.kind, {Kind::pause_memory, Kind::restart_memory, Kind::split_host}))
+      fault.host = draw.chance(0.6) ? Fault::Host::primary : Fault::Host::copy;
+    if (of(fault.kind, {Kind::cut_store, Kind::lose_store_answer, Kind::delay_store}) && draw.chance(0.5))
+      fault.host = draw.chance(0.6) ? Fault::Host::primary : Fault::Host::copy;
+    if (fault.kind == Kind::split_host) {
+      fault.direction =
+          draw.chance(0.6) ? Fault::Direction::both : static_cast<Fault::Direction>(draw.between(1, 2));
+      fault.store = static_cast<Fault::Store>(draw.below(kStores.size()));
+    }
+    faults.push_back(fault);
+    if (!of(fault.kind, {Kind::lose_store_answer, Kind::delay_store})) continue;
+    // Somebody changes the store then.
+    Fault restart;
+    restart.kind = Kind::restart_memory;
+    restart.at_ns = at_ns + kMillisecond_ns;
+    faults.push_back(restart);
   }
   return faults;
 }

@@ -38,12 +38,21 @@ struct Fault {
     set,              // an option of the cluster
     restart_memory,   // of a durable cluster: SIGKILL of a memory server, which opens what its disk has
     lose_power,       // of a durable cluster: every process ends, and disks keep what was durable
+    // Of a cluster whose regions have copies:
+    lose_host,          // a primary's machine, for good, while a copy is in sync
+    split_host,         // from all other hosts, both ways or one, and from the store, or these are
+    cut_store,          // the configuration store cannot be reached
+    lose_store_answer,  // the next change of the store happens, and its answer is lost
+    delay_store,        // the next change of the store has no answer, and happens later
   };
-  static constexpr std::size_t kKindCount = 12;
+  static constexpr std::size_t kKindCount = 17;
   // The first ones happen to any cluster.
   static constexpr std::size_t kAnyCluster = 10;
   bool needs_disk() const { return kind == Kind::restart_memory || kind == Kind::lose_power; }
+  bool needs_copies() const { return kind >= Kind::lose_host || host.has_value(); }
   enum class Direction : std::uint8_t { both, request, reply };
+  enum class Host : std::uint8_t { primary, copy };
+  enum class Store : std::uint8_t { both, host, rest };  // the side of a split that reaches it
 
   Kind kind = Kind::crash_compute;
   // When, one of these; with none of them, as soon as the clients run.
@@ -54,6 +63,10 @@ struct Fault {
   // Which node, counted from 0, of those that are there (modulo their number); drawn if it is not given.
   std::optional<std::uint64_t> compute;
   std::optional<std::uint64_t> memory;
+  // Of that memory server's region. Faults of the store are those of all hosts without it, others the
+  // primary's.
+  std::optional<Host> host;
+  Store store = Store::both;
   std::uint64_t duration_ns = 0;
   std::uint64_t delay_ns = 0;
   Direction direction = Direction::both;
@@ -79,5 +92,8 @@ Result<Faults> read_faults(const std::string& file);
 Faults draw_faults(std::uint64_t seed);
 // For a durable cluster: the same, but no data is lost, and one to three times memory servers end.
 Faults draw_durable_faults(std::uint64_t seed);
+// For a cluster whose regions have copies: two to five times hosts end, are lost or cut off, or the store
+// fails, seconds apart.
+Faults draw_copies_faults(std::uint64_t seed);
 
 }  // namespace namdb::sim

@@ -14,7 +14,7 @@ constexpr std::uint64_t kIndexLimit_ns = 600 * kSecond_ns;
 
 struct Database {
   std::string_view protocol;
-  layout::StageCode stages;
+  protocol::StageCode stages;
 };
 
 ClusterOptions indexed_cluster(Random& draw, const Database& database) {
@@ -180,7 +180,7 @@ class IndexRun final : SeededRun {
 }  // namespace
 
 IndexVerdict run_indexes(std::uint64_t seed, IndexTrouble trouble, Interposer* interposer,
-                         std::string_view protocol, layout::StageCode stages) {
+                         std::string_view protocol, protocol::StageCode stages) {
   IndexVerdict verdict;
   const Database database{protocol, stages};
   IndexRun run(seed, database, trouble, interposer, verdict);

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "common/layout/protocol.h"
-#include "common/layout/stages.h"
+#include "common/protocols/protocol.h"
+#include "common/protocols/stages.h"
 #include "tools/namsim/cluster/cluster.h"
 
 namespace namdb::sim {
@@ -35,6 +35,7 @@ struct IndexVerdict {
 };
 
 IndexVerdict run_indexes(std::uint64_t seed, IndexTrouble trouble, Interposer* interposer = nullptr,
-                         std::string_view protocol = layout::kDefaultProtocol, layout::StageCode stages = {});
+                         std::string_view protocol = protocol::kDefaultProtocol,
+                         protocol::StageCode stages = {});
 
 }  // namespace namdb::sim

@@ -38,7 +38,7 @@ TEST_CASE("rows that come and go agree with their companions, and their memory i
   run_seeds("churn", 0, 60);
 }
 
-TEST_CASE("whatever workload, kills and faults the seed draws, histories are snapshot isolated",
+TEST_CASE("histories are snapshot isolated under each workload, kill and fault that seeds draw",
           "[isolation]") {
   const auto [first, count] = Seeds(100);
   FaultCounts happened{};

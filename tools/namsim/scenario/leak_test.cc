@@ -7,7 +7,8 @@
 
 namespace namdb::sim {
 
-TEST_CASE("when all is deleted, all memory is free again, whoever was killed on the way", "[leak]") {
+TEST_CASE("when all is deleted, all memory is free again, whichever servers were killed on the way",
+          "[leak]") {
   const auto [first, count] = Seeds(10);
   const std::uint64_t rounds = number_from_environment("NAMDB_ROUNDS", 3);
   std::uint64_t committed = 0;

@@ -82,7 +82,7 @@ TEST_CASE("old versions stay as long as snapshots of a partitioned timestamp vec
 // Memory server 0 knows of its own slots' commits at once and of the others' from copies: a newer version was
 // freed before an older one of its record, which was then out of reach. Without OldVersions' order these
 // fail.
-TEST_CASE("of one record the older version is freed first, whoever displaced it", "[partitioned]") {
+TEST_CASE("of one record the older version is freed first, whichever slot displaced it", "[partitioned]") {
   const auto [seed, workload, size] = GENERATE(
       Regression{
           7002304,

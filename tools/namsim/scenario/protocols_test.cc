@@ -3,8 +3,8 @@
 // run more than the fixed ones.
 #include <catch2/catch.hpp>
 
-#include "common/layout/presets.h"
-#include "common/layout/protocol.h"
+#include "common/protocols/presets.h"
+#include "common/protocols/protocol.h"
 #include "tools/namsim/scenario/index_run.h"
 #include "tools/namsim/scenario/scenario.h"
 #include "tools/namsim/testing/seeds.h"
@@ -14,7 +14,7 @@ namespace {
 
 void run_seeds(std::string_view protocol, const char* workload, std::uint64_t default_count, bool faults,
                txn::ReadLocks read_locks = txn::ReadLocks::automatic,
-               std::optional<layout::StageCode> stages = std::nullopt) {
+               std::optional<protocol::StageCode> stages = std::nullopt) {
   const auto [first, count] = Seeds(default_count);
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
@@ -34,7 +34,7 @@ void run_seeds(std::string_view protocol, const char* workload, std::uint64_t de
 
 std::vector<std::string> names(bool all) {
   std::vector<std::string> names;
-  for (const layout::ProtocolTraits& traits : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& traits : protocol::protocol_traits()) {
     if (all || traits.serializable) names.emplace_back(traits.name);
   }
   return names;
@@ -54,7 +54,7 @@ TEST_CASE("histories are as isolated as the protocol promises, whatever stages a
 
 TEST_CASE("histories are strictly serializable under presets while compute servers die", "[protocols]") {
   const std::string name = GENERATE("drtm+h", "drtm+r", "farm", "fasst");
-  const layout::Preset* const preset = layout::find_preset(name);
+  const protocol::Preset* const preset = protocol::find_preset(name);
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     Scenario scenario = Scenario::of_seed(seed, "register");
     scenario.cluster.memory.preset = preset->name;
@@ -86,7 +86,7 @@ TEST_CASE("stages that are one call, and installs by name, leave nothing halved 
   const std::string stages = GENERATE("two-sided", "lock,install,release");
   const char* const workload = GENERATE("register", "churn");
   CAPTURE(protocol, stages, workload);
-  run_seeds(protocol, workload, 12, true, txn::ReadLocks::automatic, layout::StageCode::parse(stages));
+  run_seeds(protocol, workload, 12, true, txn::ReadLocks::automatic, protocol::StageCode::parse(stages));
 }
 
 TEST_CASE("histories are serializable where readers lock as well, while compute servers die", "[protocols]") {
@@ -185,7 +185,7 @@ TEST_CASE("a lock at a remembered place does not overtake a READ of what is ther
   CHECK(run_scenario(scenario, promised_level("nowait")).anomaly == "");
 }
 
-TEST_CASE("who waits for a slot when a memory server is lost does not wait for ever", "[protocols]") {
+TEST_CASE("a wait for a slot ends when a memory server is lost", "[protocols]") {
   Scenario scenario = Scenario::of_seed(9100737, "register");
   scenario.resize(
       {.memory_servers = 3, .computes = 2, .clients = 3, .transactions = 25, .keys = 8, .kills = 0});

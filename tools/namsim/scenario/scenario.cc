@@ -44,6 +44,12 @@ Status Scenario::use_faults(Faults all, std::string from, std::vector<std::size_
     if (all[i].needs_disk() && !cluster.durable)
       return Status(ErrorCode::configuration,
                     std::string(Fault::kind_name(all[i].kind)) + " is a fault of durable clusters");
+    if (all[i].needs_copies() && hosts == 0)
+      return Status(ErrorCode::configuration, std::string(Fault::kind_name(all[i].kind)) +
+                                                  (all[i].host ? ": a host" : "") +
+                                                  " is for clusters with copies");
+    if (all[i].kind == Fault::Kind::crash_memory && hosts != 0)
+      return Status(ErrorCode::configuration, "crash-memory is for clusters without copies");
     if (all[i].kind != Fault::Kind::set) continue;
     set_option(cluster, all[i].option, all[i].value);
     fit_workload();
@@ -115,12 +121,17 @@ std::string Scenario::flags() const {
   if (!memory.preset.empty()) {
     text += " --preset " + memory.preset;
   } else {
-    if (memory.protocol != layout::kDefaultProtocol) text += " --protocol " + memory.protocol;
+    if (memory.protocol != protocol::kDefaultProtocol) text += " --protocol " + memory.protocol;
     if (!memory.stages.one_sided()) text += " --stages " + memory.stages.text();
   }
   if (memory.shared_read_locks) text += " --read-locks shared";
-  if (cluster.durable) text += " --durable";
-  const auto drawn = emphasis_given ? layout::VectorSpread::whole : draw_timestamp_vector(seed);
+  if (hosts != 0) {
+    text += " --copies " + std::to_string(hosts);
+  } else if (cluster.durable) {
+    text += " --durable";
+  }
+  const bool is_drawn = !emphasis_given && hosts == 0;
+  const auto drawn = is_drawn ? draw_timestamp_vector(seed) : layout::VectorSpread::whole;
   if (memory.timestamp_vector != drawn)
     text += " --timestamp-vector " + std::string(layout::name_of(memory.timestamp_vector));
   if (emphasis_given) text += " --emphasis " + std::string(kEmphases[static_cast<std::size_t>(emphasis)]);
@@ -176,6 +187,7 @@ std::string Scenario::describe() const {
   number("location_cache", optimisations.location_cache ? 1 : 0);
   number("growing_regions", cluster.growing_regions ? 1 : 0);
   number("partitioned_vector", cluster.memory.timestamp_vector == layout::VectorSpread::whole ? 0 : 1);
+  if (hosts != 0) number("hosts", hosts);
   if (cluster.durable) {
     number("log_segment_bytes", cluster.database.log.segment_bytes);
     number("log_bytes", cluster.database.log.max_bytes);

@@ -55,6 +55,9 @@ struct Scenario {
   std::string faults_from = "none";
   std::vector<std::size_t> skipped_faults;
   std::string workload_from;  // a file, if `workload` was read from one
+  // Hosts of each region, its primary included; 0: there is no configuration store. Then the run is
+  // copies_scenario.h's, in which clients go on until it is over.
+  std::uint32_t hosts = 0;
   // Draws the decisions of the run: the number of clients, the times and victims of kills.
   Random draw{0};
 
@@ -64,10 +67,17 @@ struct Scenario {
   // These faults, without those at the positions; sets the options that are among them. Error configuration
   // when no cluster can be that way.
   Status use_faults(Faults all, std::string from, std::vector<std::size_t> skipped = {});
+  // The same of a cluster whose regions have copies, with as many hosts as given or drawn, 1 to 3. The
+  // workload is one of kCopiesWorkloads, and there is no emphasis.
+  static Scenario with_copies(std::uint64_t seed, std::optional<std::uint32_t> hosts = {},
+                              std::optional<std::string> workload = {});
   // Its memory server keeps a database on a disk. Before use_faults().
   void make_durable();
   // The faults of this seed.
-  Faults drawn_faults() const { return cluster.durable ? draw_durable_faults(seed) : draw_faults(seed); }
+  Faults drawn_faults() const {
+    if (hosts != 0) return draw_copies_faults(seed);
+    return cluster.durable ? draw_durable_faults(seed) : draw_faults(seed);
+  }
   // Takes over the values that `other` has.
   void resize(const Size& other);
   // "--seed 7 --workload bank --keys 3 ...": the flags of namsim run that give this run again.
@@ -94,7 +104,7 @@ struct Verdict {
 };
 
 // Any of the combinations, all one-sided more often.
-layout::StageCode draw_stages(std::uint64_t seed);
+protocol::StageCode draw_stages(std::uint64_t seed);
 
 // From a generator of its own: the seed's other draws stay as they were. Whole more often.
 layout::VectorSpread draw_timestamp_vector(std::uint64_t seed);

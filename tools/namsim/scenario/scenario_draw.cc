@@ -112,12 +112,12 @@ Scenario Scenario::of_seed(std::uint64_t seed, std::optional<std::string> worklo
   return scenario;
 }
 
-layout::StageCode draw_stages(std::uint64_t seed) {
+protocol::StageCode draw_stages(std::uint64_t seed) {
   Random draw(seed);
-  layout::StageCode code;
+  protocol::StageCode code;
   if (draw.chance(0.3)) return code;
-  for (std::size_t stage = 0; stage < layout::kStageNames.size(); ++stage) {
-    if (draw.chance(0.5)) code = code.with(static_cast<layout::Stage>(stage));
+  for (std::size_t stage = 0; stage < protocol::kStageNames.size(); ++stage) {
+    if (draw.chance(0.5)) code = code.with(static_cast<protocol::Stage>(stage));
   }
   return code;
 }

@@ -8,6 +8,7 @@
 
 #include "common/base/checksum.h"
 #include "tools/namsim/history/format.h"
+#include "tools/namsim/scenario/copies_scenario.h"
 #include "tools/namsim/scenario/fault_driver.h"
 
 namespace namdb::sim {
@@ -19,7 +20,7 @@ WorkloadOptions options_of(const Scenario& scenario) {
   // Undisturbed, nothing takes seconds and nobody is cut off.
   options.may_grow_old = !scenario.faults.empty() || scenario.cluster.memory.max_transaction_ns < kSecond_ns;
   options.may_lose_connections = !scenario.faults.empty();
-  const auto* const protocol = layout::find_protocol(scenario.cluster.memory.protocol);
+  const auto* const protocol = protocol::find_protocol(scenario.cluster.memory.protocol);
   options.may_read_old_rows = protocol != nullptr && protocol->by_clocks;
   return options;
 }
@@ -273,7 +274,7 @@ class Run final : public FaultActions {
     const bool ahead = scenario_.cluster.worker.snapshot_sharing != txn::SnapshotSharing::own;
     if (ahead) world_.run_for(10 * kMillisecond_ns);
     // A clock that goes wrong is set right by the next heartbeats.
-    if (layout::find_protocol(scenario_.cluster.memory.protocol)->by_clocks)
+    if (protocol::find_protocol(scenario_.cluster.memory.protocol)->by_clocks)
       world_.run_for(500 * kMillisecond_ns);
   }
 
@@ -394,13 +395,14 @@ class Run final : public FaultActions {
 }  // namespace
 
 history::Level promised_level(std::string_view protocol) {
-  const layout::ProtocolTraits* const traits = layout::find_protocol(protocol);
+  const protocol::ProtocolTraits* const traits = protocol::find_protocol(protocol);
   if (traits != nullptr && !traits->strict) return *history::level_from_name("serializable");
   return traits != nullptr && traits->serializable ? *history::level_from_name("strict-serializable")
                                                    : history::strict_snapshot_isolation();
 }
 
 Verdict run_scenario(const Scenario& scenario, const history::Level& level) {
+  if (scenario.hosts != 0) return run_copies_scenario(scenario, level);
   Verdict verdict;
   verdict.history = history::History(model_of(scenario.workload));
   std::vector<std::size_t> lives;

@@ -2,7 +2,7 @@
 // registered here, and runs whole clusters.
 #include <catch2/catch.hpp>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/commit/read_set.h"
 #include "compute/protocol/registry.h"
@@ -93,7 +93,7 @@ std::unique_ptr<protocol::ConcurrencyControl> make_toy(protocol::TransactionStat
   return std::make_unique<ToyControl>(transaction);
 }
 
-constexpr layout::ProtocolTraits kToy = {
+constexpr protocol::ProtocolTraits kToy = {
     .name = "toy", .description = "a test's own", .serializable = true, .single_version = true};
 
 }  // namespace

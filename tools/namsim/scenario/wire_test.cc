@@ -61,7 +61,7 @@ Transfer transfer(std::uint64_t seed, const StreamOptions& options) {
 
 }  // namespace
 
-TEST_CASE("what is written on a simulated stream arrives in order, late, and in short reads", "[wire]") {
+TEST_CASE("bytes written on a simulated stream arrive in order, late, and in short reads", "[wire]") {
   StreamOptions options;
   const Transfer whole = transfer(1, options);
   CHECK(whole.text == sample_text());

@@ -11,7 +11,7 @@ ClusterOptions options_of(std::string_view protocol, std::string_view stages, tx
   options.memory_servers = 2;
   options.region_bytes = 64U << 20;
   options.memory.protocol = protocol;
-  options.memory.stages = *layout::StageCode::parse(stages);
+  options.memory.stages = *protocol::StageCode::parse(stages);
   options.worker.read_locks = read_locks;
   options.memory.shared_read_locks = reader_words || read_locks == txn::ReadLocks::shared;
   return options;

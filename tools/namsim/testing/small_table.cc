@@ -19,7 +19,7 @@ ClusterOptions cluster_options(std::string_view protocol, std::uint64_t max_tran
   options.memory_servers = memory_servers;
   options.region_bytes = 64U << 20;
   options.memory.protocol = protocol;
-  options.memory.stages = *layout::StageCode::parse(stages);
+  options.memory.stages = *protocol::StageCode::parse(stages);
   options.memory.max_transaction_ns = max_transaction_ns;
   return options;
 }

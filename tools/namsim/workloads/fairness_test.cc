@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 #include "compute/procedure/registry.h"
 #include "compute/procedure/resolve_tables.h"
 #include "tools/namsim/cluster/cluster.h"
@@ -126,7 +126,7 @@ class FairnessRun {
 TEST_CASE("no transaction type starves when nine calls in ten are about few rows, under any protocol",
           "[protocols]") {
   const auto [first, count] = Seeds(5);
-  for (const layout::ProtocolTraits& protocol : layout::protocol_traits()) {
+  for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
       FairnessRun run(seed, protocol.name);
       const auto& attempts = run.go();

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/crash_handler.h"
 #include "common/placement/store/open_store.h"
 
 namespace namdb::placement {
@@ -98,5 +99,6 @@ int probe(int argc, char** argv) {
 }  // namespace namdb::placement
 
 int main(int argc, char** argv) {
+  namdb::install_crash_handler(argv[0]);
   return namdb::placement::probe(argc, argv);
 }

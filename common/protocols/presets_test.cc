@@ -1,10 +1,10 @@
-#include "common/layout/presets.h"
+#include "common/protocols/presets.h"
 
 #include <catch2/catch.hpp>
 
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 
-namespace namdb::layout {
+namespace namdb::protocol {
 
 TEST_CASE("presets name protocols that there are, and stages that those have", "[layout]") {
   REQUIRE(presets().size() == 4);
@@ -19,4 +19,4 @@ TEST_CASE("presets name protocols that there are, and stages that those have", "
   CHECK(find_preset("occ") == nullptr);
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::protocol

@@ -1,8 +1,8 @@
-#include "common/layout/stages.h"
+#include "common/protocols/stages.h"
 
 #include <catch2/catch.hpp>
 
-namespace namdb::layout {
+namespace namdb::protocol {
 
 TEST_CASE("a stage code is what its text says", "[layout]") {
   CHECK(StageCode::parse("one-sided") == StageCode());
@@ -24,4 +24,4 @@ TEST_CASE("a stage code is what its text says", "[layout]") {
   }
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::protocol

@@ -1,9 +1,9 @@
-#include "common/layout/presets.h"
+#include "common/protocols/presets.h"
 
 #include <algorithm>
 #include <array>
 
-namespace namdb::layout {
+namespace namdb::protocol {
 namespace {
 
 constexpr std::array kPresets = {
@@ -47,4 +47,4 @@ const Preset* find_preset(std::string_view name) {
   return found == kPresets.end() ? nullptr : found;
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::protocol

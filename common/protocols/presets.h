@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "common/layout/stages.h"
+#include "common/protocols/stages.h"
 
-namespace namdb::layout {
+namespace namdb::protocol {
 
 struct Preset {
   std::string_view name;
@@ -28,4 +28,4 @@ std::vector<std::string> preset_names();
 // Null: no preset has that name.
 const Preset* find_preset(std::string_view name);
 
-}  // namespace namdb::layout
+}  // namespace namdb::protocol

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "common/base/error.h"
-#include "common/layout/stages.h"
+#include "common/protocols/stages.h"
 
-namespace namdb::layout {
+namespace namdb::protocol {
 
 struct ProtocolTraits {
   std::string_view name;
@@ -54,16 +54,16 @@ const ProtocolTraits* find_protocol(std::string_view name);
 
 // For tests: find_protocol() finds this one, too, as long as it lives. One at a time; made before anybody
 // asks, and outlived by `traits`.
-class ExtraProtocol {
+class ExtraTraits {
  public:
-  explicit ExtraProtocol(const ProtocolTraits& traits);
-  ExtraProtocol(const ExtraProtocol&) = delete;
-  ExtraProtocol& operator=(const ExtraProtocol&) = delete;
-  ~ExtraProtocol();
+  explicit ExtraTraits(const ProtocolTraits& traits);
+  ExtraTraits(const ExtraTraits&) = delete;
+  ExtraTraits& operator=(const ExtraTraits&) = delete;
+  ~ExtraTraits();
 };
 
 // The stage code of that text (stages.h), for a database of that protocol. Error invalid_parameter_value: the
 // text is malformed, or names a stage that the protocol does not have.
 Result<StageCode> parse_stages(const ProtocolTraits& protocol, std::string_view text);
 
-}  // namespace namdb::layout
+}  // namespace namdb::protocol

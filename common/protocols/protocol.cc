@@ -1,12 +1,12 @@
-#include "common/layout/protocol.h"
+#include "common/protocols/protocol.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 
-#include "common/layout/protocol_list.h"
+#include "common/protocols/protocol_list.h"
 
-namespace namdb::layout {
+namespace namdb::protocol {
 namespace {
 
 #define NAMDB_TRAITS(protocol, ...) ProtocolTraits{.name = #protocol, __VA_ARGS__},
@@ -54,11 +54,11 @@ bool ProtocolTraits::swaps_by_calls(StageCode code) const {
   return true;
 }
 
-ExtraProtocol::ExtraProtocol(const ProtocolTraits& traits) {
+ExtraTraits::ExtraTraits(const ProtocolTraits& traits) {
   extra = &traits;
 }
 
-ExtraProtocol::~ExtraProtocol() {
+ExtraTraits::~ExtraTraits() {
   extra = nullptr;
 }
 
@@ -77,4 +77,4 @@ Result<StageCode> parse_stages(const ProtocolTraits& protocol, std::string_view 
                 "give one-sided, two-sided, or some of " + known + ", separated by commas");
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::protocol

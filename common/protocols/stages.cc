@@ -1,8 +1,8 @@
-#include "common/layout/stages.h"
+#include "common/protocols/stages.h"
 
 #include <algorithm>
 
-namespace namdb::layout {
+namespace namdb::protocol {
 
 std::optional<StageCode> StageCode::parse(std::string_view text) {
   if (text == "one-sided") return StageCode();
@@ -28,4 +28,4 @@ std::string StageCode::text() const {
   return names;
 }
 
-}  // namespace namdb::layout
+}  // namespace namdb::protocol

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace namdb::layout {
+namespace namdb::protocol {
 
 enum class Stage : std::uint8_t {
   find,      // a key whose record's address is not cached
@@ -48,4 +48,4 @@ class StageCode {
   std::uint32_t bits_ = 0;
 };
 
-}  // namespace namdb::layout
+}  // namespace namdb::protocol
