@@ -29,6 +29,7 @@
 #include "memory/daemon/region_life.h"
 #include "memory/daemon/store_look.h"
 #include "memory/daemon/vacant_life.h"
+#include "memory/daemon/warm_region.h"
 #include "memory/log/file_disk.h"
 #include "memory/placement/place_record.h"
 #include "memory/process/database_folder.h"
@@ -109,7 +110,7 @@ int run(Flags flags, const CommandLine& command_line) {
   const std::filesystem::path data = std::filesystem::path(flags.data) / "data";
   Result<std::unique_ptr<placement::ConfigurationStore>> store =
       std::unique_ptr<placement::ConfigurationStore>();
-  if (flags.store.has_store()) store = placement::open_store(**reactor, flags.store.options);
+  if (flags.store.has_store()) store = placement::open_store(**reactor, flags.store.options());
   if (!store.ok()) return refuse(store.status());
   const CloseStore close_store{reactor->get(), store->get()};
   Result<std::unique_ptr<PlaceKeeper>> keeper = std::unique_ptr<PlaceKeeper>();
@@ -134,8 +135,9 @@ int run(Flags flags, const CommandLine& command_line) {
         (*keeper)->record().from);
   }
   std::uint64_t away_since_ns = 0;
-  const Process process{reactor->get(), *transport,    &flags,         command_line,
-                        &disk,          keeper->get(), &away_since_ns, store->get()};
+  std::unique_ptr<WarmRegion> warm;
+  const Process process{reactor->get(), *transport,     &flags,       command_line, &disk,
+                        keeper->get(),  &away_since_ns, store->get(), &warm};
   while (true) {
     if (const std::optional<int> code = look_at_store(process)) return *code;
     const bool vacant = process.keeper != nullptr && process.keeper->record().state != PlaceState::here;

@@ -1,17 +1,31 @@
-// A stage of a transaction as one two-sided call (RCC §4, DrTM+H §3): the operations that it would post
-// one-sided to a memory server, done there in the same order, many records in one message. Which stages run
-// so is one setting of the database (stages.h): lock, install and release of one word, also after its owner
-// died, share one atomicity domain either way, because the memory server does them through its loopback
-// channel.
+// A stage of a transaction as one two-sided call (RCC §4, DrTM+H §3): its operations at a memory server, in
+// order, many records in one message. Adjacent stages whose operations follow one another there are one call.
+// Which stages run so is one setting of the database (stages.h): lock, install and release of one word, also
+// after its owner died, share one atomicity domain either way, because the memory server changes lock words
+// through its loopback channel.
 //
 // BATCH_CALL (method 28):
-//   request  operations, each {kind (8 bits) | length in bytes (24 bits, at the low end)}, {offset}, and then
+//   request  operations, each a head {kind (3 bits, at the high end) | length in words, less one (16 bits) |
+//            offset in words (45 bits)}, and then
 //              read                nothing
 //              write               the bytes
 //              compare_and_swap    {expected}, {desired}
-//   reply    in order, of each read the bytes, of each compare_and_swap the word that was there
-// All fields are 64-bit words; offsets and lengths are multiples of 8. Requests are outside input: one that
-// reaches beyond the region, or would make too long a reply, is refused as a whole.
+//              fenced_read         nothing. One word, READ before all that follow: as by a compare_and_swap
+//                                  that changes nothing
+//              install             nothing. The journal entry of that length that stands there, which an
+//                                  operation before may have written: its items are installed, and their
+//                                  locks released, as by their owner (memory/apply/applier.h)
+//              lock                {table (32 bits, at the high end) | incarnation (16) | mask (16)}, {lock
+//                                  word}. The record of that table there, whose incarnation is that as far as
+//                                  the mask says: if it is unlocked it is locked; then so many of its bytes
+//                                  are read, from the header word on
+//              lock_another        the same, with the lock word of the lock before it
+//   reply    in order, of each read, fenced_read and lock the bytes, of each compare_and_swap the word that
+//            was there. The header word of a record that was locked is the one from which it was, marked as
+//            `moved`, which no header word is (stamp.h)
+// Requests are outside input: one that reaches beyond the region, would make too long a reply, or installs
+// more bytes than a reply may have, is refused as a whole. An entry is installed only for the owner of its
+// slot's journal, and if it is complete, and its items in it; otherwise the call fails there.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +41,35 @@ namespace namdb::calls {
 inline constexpr std::uint16_t kBatchCallMethod = 28;
 
 struct BatchOperation {
-  enum class Kind : std::uint8_t { read = 1, write = 2, compare_and_swap = 3 };
+  enum class Kind : std::uint8_t {
+    read = 1,
+    write = 2,
+    compare_and_swap = 3,
+    fenced_read = 4,
+    install = 5,
+    lock = 6,
+    lock_another = 7  // in requests only
+  };
+  // A longer operation has no place in a call.
+  static constexpr std::uint32_t kMost_bytes = 8U << 16;
   Kind kind = Kind::read;
-  std::uint32_t length_bytes = 0;  // of what is read or written; a compare_and_swap has 8
+  // Of what is read, written or installed; a compare_and_swap and a fenced_read have 8. 8 to kMost_bytes.
+  std::uint32_t length_bytes = 0;
   std::uint64_t offset = 0;
-  std::string_view bytes;  // write
-  std::uint64_t expected = 0;
-  std::uint64_t desired = 0;
+  std::string_view bytes;      // write
+  std::uint64_t expected = 0;  // compare_and_swap; lock: the record_of() it
+  std::uint64_t desired = 0;   // compare_and_swap; lock: the lock word
 
-  std::uint32_t reply_bytes() const { return kind == Kind::write ? 0 : length_bytes; }
+  static constexpr std::uint64_t record_of(std::uint32_t table, std::uint16_t incarnation,
+                                           std::uint16_t mask) {
+    return std::uint64_t{table} << 32 | std::uint64_t{incarnation} << 16 | mask;
+  }
+  std::uint32_t reply_bytes() const {
+    return kind == Kind::write || kind == Kind::install ? 0 : length_bytes;
+  }
   std::size_t request_bytes() const {
-    return 16 + (kind == Kind::write ? length_bytes : kind == Kind::read ? 0 : 16);
+    const bool words = kind == Kind::compare_and_swap || kind == Kind::lock;
+    return 8 + (kind == Kind::write ? length_bytes : words ? 16 : kind == Kind::lock_another ? 8 : 0);
   }
 };
 
@@ -52,7 +84,7 @@ struct RegionLength {
 };
 
 // The operations of a request, whose bytes they borrow; nullopt if it is malformed, if one leaves the region,
-// or if the reply would be longer than that.
+// or if reply and installed entries together would be longer than that.
 std::optional<std::vector<BatchOperation>> decode_batch(std::string_view request, const RegionLength& region,
                                                         std::uint64_t max_reply_bytes);
 

@@ -8,6 +8,6 @@
 
 namespace namdb::calls {
 
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 
 }  // namespace namdb::calls

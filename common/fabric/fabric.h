@@ -16,7 +16,8 @@
 //  4. Atomics are atomic among themselves on one transport. They are not atomic against WRITEs, against the
 //     memory server's CPU, or against another transport, unless atomics_with_cpu(). So a word that is CASed
 //     is WRITTEN only by the transaction that holds it as a lock, and the memory server changes it only by
-//     CAS through the loopback channel of the same transport.
+//     CAS through the loopback channel of the same transport. Where no peer CASes (ServerFabric::
+//     peers_swap_nothing) that channel swaps by the CPU.
 //  5. A call sees the operations that completed before it was posted. Nothing else is ordered between calls
 //     and one-sided operations, nor between calls: each is handled as its own task.
 //  6. Local buffers, Batch and Call objects given to post() belong to the channel until their completion or
@@ -253,6 +254,9 @@ class ServerFabric {
   virtual reactor::Task<void> fence(PeerId peer) = 0;
   // The memory server's own channel to its region, in the transport's atomicity domain (contract 4).
   virtual Channel& loopback() = 0;
+  // No peer will post a CAS or FETCH-ADD: loopback() does what it is given by the CPU, whatever atomics the
+  // transport has. Once, before anything is posted there.
+  virtual void peers_swap_nothing() {}
   // The region is so long from now on (contract 9): a multiple of 8, no less than before, no more than the
   // capacity that the transport was made with; the bytes are there, and zero. Only where that is more than
   // the first length.

@@ -68,6 +68,11 @@ reactor::Task<void> LocalPathServer::fence(PeerId peer) {
   co_await local_->fence(peer);
 }
 
+void LocalPathServer::peers_swap_nothing() {
+  remote_->peers_swap_nothing();
+  local_->peers_swap_nothing();
+}
+
 void LocalPathServer::grow(std::size_t length_bytes) {
   remote_->grow(length_bytes);
   local_->grow(length_bytes);

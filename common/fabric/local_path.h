@@ -4,7 +4,8 @@
 //
 // The words of a region have one atomicity domain (fabric.h, 4). Over shm that is the CPU. So the other
 // transport's atomics must be atomic with the CPU, too: over tcp they are, for the memory server's CPU
-// executes them; over verbs where the device says so. A server without that refuses to listen.
+// executes them; over verbs where the device says so, or no peer swaps words. A server without that refuses
+// to listen.
 //
 // A client reaches one memory server by the local path, and asks it twice for its welcome, over the network
 // and at its socket, since the two addresses may be those of different servers.
@@ -66,6 +67,7 @@ class LocalPathServer final : public ServerFabric {
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
   Channel& loopback() override { return remote_->loopback(); }
+  void peers_swap_nothing() override;
   void grow(std::size_t length_bytes) override;
   // Of the socket's transport with names that begin with local_.
   void describe(Facts& facts) const override;

@@ -27,6 +27,33 @@ const ProtocolTraits* find_protocol(std::string_view name) {
   return found == kProtocols.end() ? nullptr : found;
 }
 
+bool ProtocolTraits::swaps(Stage stage) const {
+  switch (stage) {
+    case Stage::lock:
+      return true;
+    case Stage::read:
+      return timestamps || locks_reads;
+    case Stage::renew:
+      return timestamps;
+    case Stage::install:
+    case Stage::release:
+      return locks_rows;
+    case Stage::find:  // never one-sided
+    case Stage::validate:
+    case Stage::log:
+      return false;
+  }
+  return true;
+}
+
+bool ProtocolTraits::swaps_by_calls(StageCode code) const {
+  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (swaps(stage) && !code.two_sided(stage)) return false;
+  }
+  return true;
+}
+
 ExtraProtocol::ExtraProtocol(const ProtocolTraits& traits) {
   extra = &traits;
 }

@@ -25,8 +25,11 @@ struct ProtocolTraits {
   // Otherwise that is so within a session only, though every row that is read was the newest at some moment
   // of the transaction, but for `by_clocks`.
   bool strict = true;
-  // Rows are locked as they are read by key; so readers can share locks of them (--read-locks).
+  // Rows are locked as they are read by key, and other words say who waits for them or shares them; so
+  // readers can share locks of them (--read-locks).
   bool locks_rows = false;
+  // Rows are locked, or leased, as they are read by key, in the same round trip.
+  bool locks_reads = false;
   // Transactions are put in order before they run: memory server 0 has lanes for that (order_lanes.h).
   bool ordered = false;
   // Where not strict: compute servers' clocks decide what is seen, so that rows may be older than the
@@ -36,6 +39,11 @@ struct ProtocolTraits {
   bool has(Stage stage) const {
     return stage == Stage::validate ? serializable : stage == Stage::renew ? timestamps : true;
   }
+  // Words of records, of bucket chains or of floors are swapped (CAS) in that stage, and not only written by
+  // the holder of their lock.
+  bool swaps(Stage stage) const;
+  // All of that is done by calls: under that code no compute server CASes.
+  bool swaps_by_calls(StageCode code) const;
 };
 
 inline constexpr std::string_view kDefaultProtocol = "si";

@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "common/calls/batch_calls.h"
 #include "common/fabric/fabric.h"
 #include "common/fabric/local_pool.h"
 #include "common/layout/global_address.h"
+#include "common/layout/stamp.h"
 #include "common/reactor/pooled_allocator.h"
 #include "common/reactor/stable_vector.h"
 #include "compute/cluster/cluster.h"
@@ -39,6 +42,25 @@ class BatchSet {
     if (finds_ == nullptr) finds_ = std::make_unique<FindSet>(cluster_);
     finds_->add(server, lookup, found);
   }
+  // Behind the operations that are there for its memory server, that installs the journal entry of so many
+  // bytes which stands there then (common/calls/batch_calls.h). For stages that run by calls.
+  void install(layout::GlobalAddress entry, std::uint32_t length_bytes) {
+    add({.kind = calls::BatchOperation::Kind::install, .length_bytes = length_bytes, .bytes = {}}, entry,
+        nullptr, nullptr);
+  }
+  // Likewise, that locks the record (calls::BatchOperation::record_of) if it is unlocked, and reads it.
+  // `from` gets the header word from which it was locked, or 0.
+  void lock(layout::GlobalAddress address, std::uint64_t record, layout::HeaderWord lock, std::byte* local,
+            std::size_t length_bytes, std::byte* from) {
+    add({.kind = calls::BatchOperation::Kind::lock,
+         .length_bytes = static_cast<std::uint32_t>(length_bytes),
+         .bytes = {},
+         .expected = record,
+         .desired = lock.value()},
+        address, local, from);
+  }
+  // The longest entry for that.
+  static constexpr std::uint32_t kMostInstalled_bytes = calls::BatchOperation::kMost_bytes;
   bool empty() const;
   // Forgets operations that were not posted.
   void clear();
@@ -46,12 +68,15 @@ class BatchSet {
   void clear_lacking();
   // True if nothing but this server's batch holds operations.
   bool only(layout::ServerId server) const;
+  // The one server whose batch holds operations; nullopt: none does, or several do.
+  std::optional<layout::ServerId> only_server() const;
 
   // Posts everything, waits for all of it, clears the batches, and counts operations and one round trip. The
   // first error, if any; then the outcome of every operation is unknown, but for those on servers that are
   // not lacking now (Cluster::lacks): their results are there.
   reactor::Task<Status> run(fabric::OperationCounters& counters);
-  // The same, as one call a memory server where the database runs that stage two-sided.
+  // The same, as one call a memory server where the database runs that stage two-sided. (Operations that are
+  // too long for a call, as of scans, are posted all the same, if nothing with them swaps words.)
   reactor::Task<Status> run(fabric::OperationCounters& counters, layout::Stage stage);
   // The same where no transaction waits for it: its time is not counted (stage_times.h).
   reactor::Task<Status> run_in_background(fabric::OperationCounters& counters, layout::Stage stage);
@@ -63,20 +88,39 @@ class BatchSet {
   bool was_complete_at_once() const { return complete_at_once_; }
   // Counts what there is, of which nothing is posted.
   void count(fabric::OperationCounters& counters) const;
-  // Nothing but WRITEs.
+  // Nothing but WRITEs and installs.
   bool only_writes() const;
   std::size_t written_bytes() const;
-  // Copies the bytes that are to be written, so that the WRITEs use the copy, which this owns. No operation
-  // may be a READ.
+  // Copies the bytes that are to be written, so that the WRITEs use the copy, which this owns. only_writes().
   void copy_sources();
 
  private:
+  // Done by calls only.
+  struct Named {
+    layout::ServerId server;
+    std::size_t behind;  // so many operations
+    calls::BatchOperation operation;
+    std::byte* reply;
+    std::byte* word;
+  };
+  // An operation of a batch, as a call has it.
+  struct Asked {
+    calls::BatchOperation operation;
+    std::byte* reply = nullptr;  // null: it has none
+    std::byte* word = nullptr;   // of a lock: the header word from which it was taken
+  };
+  void add(calls::BatchOperation operation, layout::GlobalAddress place, std::byte* reply, std::byte* word) {
+    operation.offset = place.offset();
+    named_.push_back({place.server(), at(place.server()).operations().size(), operation, reply, word});
+  }
+  reactor::PooledVector<Asked> operations_of_call(layout::ServerId server) const;
   reactor::Task<Status> run_timed(fabric::OperationCounters& counters, layout::Stage stage);
   reactor::Task<Status> run_by_calls(fabric::OperationCounters& counters);
   reactor::Task<Status> run_with_finds(fabric::OperationCounters& counters, layout::Stage stage);
   reactor::Task<Status> run_one_by_one(fabric::OperationCounters& counters);
   Cluster& cluster_;
   reactor::PooledVector<fabric::Batch> batches_;
+  reactor::PooledVector<Named> named_;
   reactor::StableVector<fabric::Batch> singles_;  // without doorbell batching: an operation each
   std::unique_ptr<FindSet> finds_;
   fabric::LocalBuffer sources_;

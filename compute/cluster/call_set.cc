@@ -32,19 +32,24 @@ reactor::Task<Status> CallSet::run(std::uint16_t method, fabric::OperationCounte
 }
 
 void CallSet::give_up() {
-  if (failed_) cluster_.channel(failed_->first).give_up(failed_->second);
+  for (const auto& [server, status] : failed_) cluster_.channel(server).give_up(status);
+}
+
+bool CallSet::failed(layout::ServerId server) const {
+  return std::ranges::any_of(failed_, [server](const auto& each) { return each.first == server; });
 }
 
 reactor::Task<Status> CallSet::finish(fabric::OperationCounters& counters) {
   Status first;
+  failed_.clear();
   for (fabric::Call& call : calls_) {
     if (call.request.empty()) continue;
     // Every call is awaited, failed or not: it belongs to the channel until then.
     const Status& status = co_await call.done();
-    if (!status.ok() && first.ok()) {
+    if (!status.ok()) {
       const auto server = static_cast<layout::ServerId>(&call - calls_.data());
-      first = cluster_.named(server, status);
-      failed_.emplace(server, status);
+      if (first.ok()) first = cluster_.named(server, status);
+      failed_.emplace_back(server, status);
     }
     counters.call_bytes += call.reply.size();
     call.request.clear();

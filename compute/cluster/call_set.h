@@ -1,7 +1,6 @@
 // One call a memory server, posted together and awaited together: one round trip, however many servers.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,9 +25,11 @@ class CallSet {
   // The same in two parts, for callers that post other operations in between, and count the round trip.
   void post(std::uint16_t method, fabric::OperationCounters& counters);
   reactor::Task<Status> finish(fabric::OperationCounters& counters);
-  // After an error that no request of this kind may end in: the memory server is given up (Channel::give_up),
-  // so that locks of which nothing is known are undone once the slot is closed.
+  // After errors that no request of this kind may end in: their memory servers are given up
+  // (Channel::give_up), so that locks of which nothing is known are undone once the slot is closed.
   void give_up();
+  // Whether that server's last call failed.
+  bool failed(layout::ServerId server) const;
   bool empty() const;
   // Some call that was posted is still under way.
   bool pending() const;
@@ -37,7 +38,7 @@ class CallSet {
  private:
   Cluster& cluster_;
   std::vector<fabric::Call> calls_;
-  std::optional<std::pair<layout::ServerId, Status>> failed_;  // the first
+  std::vector<std::pair<layout::ServerId, Status>> failed_;
 };
 
 }  // namespace namdb::txn

@@ -176,12 +176,14 @@ reactor::Task<bool> Cluster::away_returns(std::vector<std::string> addresses) {
 }
 
 bool Cluster::failed() const {
+  if (given_up_) return true;
   if (bears_loss()) return !links_.empty() && links_[0].channel->failed();
   return std::ranges::any_of(links_, [](const Link& link) { return link.channel->failed(); });
 }
 
 bool Cluster::has_lost() const {
-  return std::ranges::any_of(links_, [](const Link& link) { return !link.away && link.channel->failed(); });
+  return given_up_ ||
+         std::ranges::any_of(links_, [](const Link& link) { return !link.away && link.channel->failed(); });
 }
 
 std::size_t Cluster::away_count() const {
@@ -217,6 +219,7 @@ Status Cluster::named(layout::ServerId server, const Status& error) {
 }
 
 void Cluster::give_up(const Status& reason) {
+  given_up_ = true;
   for (const Link& link : links_) link.channel->give_up(reason);
 }
 

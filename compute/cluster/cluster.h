@@ -110,7 +110,7 @@ class Cluster {
     return flushed_ && options_.memory_servers.size() > 1 && vector_parts_.count() == 1;
   }
   // True once nothing goes on over this: any channel failed, or, where the loss of others is borne, that to
-  // server 0.
+  // server 0; or give_up().
   bool failed() const;
   // Nothing reaches that server over this any more, or ever did.
   bool lacks(layout::ServerId server) const { return links_[server].channel->failed(); }
@@ -129,7 +129,7 @@ class Cluster {
   // An error that an operation or a call to that server has ended in, with the server's name:
   // connection_failure where the channel was lost, cannot_connect_now where the server was away.
   Status named(layout::ServerId server, const Status& error);
-  // Every channel fails now, those that transactions still hold, too.
+  // Every channel fails, now or soon, those that transactions still hold, too. failed() from now on.
   void give_up(const Status& reason);
   reactor::Executor& executor() { return executor_; }
   fabric::LocalPool& pool() { return fabric_.pool(); }
@@ -172,6 +172,7 @@ class Cluster {
   std::string preset_;
   bool shared_read_locks_ = false;
   bool flushed_ = false;
+  bool given_up_ = false;
   std::uint64_t database_id_ = 0;
   layout::VectorParts vector_parts_;
   Optimisations optimisations_;

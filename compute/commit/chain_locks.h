@@ -16,6 +16,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -65,6 +66,10 @@ class ChainLocks {
   std::size_t size() const { return chains_.size(); }
   // The rows in them.
   std::size_t inserts() const { return inserts_; }
+  // Before retry(): it has nothing to do.
+  bool all_taken() const {
+    return std::ranges::all_of(chains_, [](const ChainLock& chain) { return chain.state == State::taken; });
+  }
 
   // After place(), for each chain. `timestamp`: of the new versions, 0 where they have none.
   void build_records(std::size_t chain, layout::Stamp stamp, std::uint64_t timestamp);

@@ -95,7 +95,8 @@ reactor::Task<Status> Commit::run() {
   if (validation != nullptr && (status.ok() || status.code() == ErrorCode::duplicate_key)) {
     const Validation::Locked locked{.chains = chains_,
                                     .changes_indexes = changes_indexes,
-                                    .leaves_entries = changes_indexes && indexes_.leaves_entries()};
+                                    .leaves_entries = changes_indexes && indexes_.leaves_entries(),
+                                    .checked = checked_};
     Status validated = co_await validation->validate(locked);
     if (!validated.ok()) status = std::move(validated);
   }
@@ -190,9 +191,11 @@ void Commit::post_locks(const RowParts& part) {
 }
 
 reactor::Task<Status> Commit::lock() {
+  bool together = true;  // all locks are in one batch
   for (RowParts part(rows()); part.next();) {
     post_locks(part);
     if (!part.more()) break;
+    together = false;
     if (!batches_.empty()) {
       const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
       if (!asked.ok() && needs_lost()) {
@@ -204,10 +207,12 @@ reactor::Task<Status> Commit::lock() {
   }
   Timestamps* const timestamps = transaction_.control().timestamps();
   if (timestamps != nullptr) timestamps->read_behind_locks(batches_);
+  if (together) check_behind_locks();
   Status ahead;
   if (!batches_.empty()) {
     indexes_.post_ahead();
     const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
+    checked_ = checked_ && asked.ok();
     if (indexes_.any()) ahead = co_await indexes_.finish_ahead();
     if (!asked.ok() && needs_lost()) {
       note_locks();
@@ -215,6 +220,7 @@ reactor::Task<Status> Commit::lock() {
     }
   }
   Status status = examine_locks();
+  checked_ = checked_ && chains_.all_taken();
   if (status.ok()) status = std::move(ahead);
   if (status.ok() && !chains_.empty()) status = co_await chains_.retry(stamp_);
   if (!status.ok()) co_return status;
@@ -243,6 +249,18 @@ void Commit::note_locks() {
     if (record.asked) record.taken = layout::load_word(record.buffer.data()) == record.expected.value();
   }
   chains_.note_held();
+}
+
+// All that was read is checked once all locks are held, and index entries stand. Where everything is on one
+// server, READs behind the locks of one call are that.
+void Commit::check_behind_locks() {
+  const layout::StageCode stages = worker_.cluster.stages();
+  Validation* const validation = transaction_.control().validation();
+  if (validation == nullptr || !stages.two_sided(layout::Stage::lock) ||
+      !stages.two_sided(layout::Stage::validate) || indexes_.any())
+    return;
+  const auto server = batches_.only_server();
+  if (server) checked_ = validation->check_behind_locks(*server, batches_);
 }
 
 Status Commit::examine_locks() {
@@ -374,12 +392,20 @@ bool Commit::may_defer() const {
          transaction_.session().deferred.has_room() && cluster.optimisations().outstanding_requests;
 }
 
-// Protocols that do not wait for the install answer once the entry stands, anyway.
+bool Commit::installs_by_name() const {
+  return worker_.cluster.stages().two_sided(layout::Stage::install) && journal_.can_be_installed();
+}
+
+// With several hosts nothing is installed before all parts are there; on disk, before they are durable.
+// Protocols that do not wait for the install answer once the entry stands, anyway; but a call that logs can
+// install at no cost.
 bool Commit::may_install_with_log() const {
   const txn::Cluster& cluster = worker_.cluster;
-  return transaction_.control().installs_with_log() && journal_.hosts().size() == 1 &&
-         rows() <= RowParts::kRowsInTurn && !cluster.flushed() && !journal_.in_room() &&
-         !cluster.stages().two_sided(layout::Stage::log) &&
+  if (journal_.hosts().size() != 1 || cluster.flushed() || journal_.in_room()) return false;
+  // The loss of a server that only has locks leaves no doubt about the commit.
+  if (locking() != nullptr && locking()->unlocks_beside(*journal_.hosts().begin())) return false;
+  if (cluster.stages().two_sided(layout::Stage::log)) return installs_by_name();
+  return transaction_.control().installs_with_log() && rows() <= RowParts::kRowsInTurn &&
          !cluster.stages().two_sided(layout::Stage::install) && cluster.optimisations().outstanding_requests;
 }
 

@@ -22,7 +22,9 @@
 //            body, and last the unlocked header word. A chain: new records, new buckets, changed buckets, and
 //            last the lock word. Where the commit writes to one memory server alone, and waits for no disk,
 //            the WRITEs of install are posted behind the entry, in the same batch: a channel's WRITEs take
-//            effect in posting order, and those that a lost channel drops are its last ones.
+//            effect in posting order, and those that a lost channel drops are its last ones. Where install is
+//            two-sided a host installs its entry by its name, from its journal; if log is, too, and the same
+//            holds, both are one call.
 //   publish  the slot's word in the timestamp vector; behind install in the same batch where all of it goes
 //            to the one channel that publishes, else once install completed on all servers. Where the
 //            vector does not decide which versions are visible, the commit does not wait for it: publishing
@@ -36,6 +38,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "compute/cluster/batch_set.h"
@@ -95,6 +98,8 @@ class Commit final : private JournalContents {
   Status check_reachable() const;
   reactor::Task<Status> lock();
   void post_locks(const RowParts& part);
+  // Where it locks and validates in one call: READs behind the CASes that are in the batches.
+  void check_behind_locks();
   // After an operation that failed: it was one on a server that the commit writes to.
   bool needs_lost() const;
   void note_locks();
@@ -117,6 +122,8 @@ class Commit final : private JournalContents {
   // Both in one batch, and the publish.
   reactor::Task<Status> log_and_install();
   Status unknown();
+  // Memory servers install their entries by name.
+  bool installs_by_name() const;
   // Sends the publish behind the install that is in the batches, if it may be. `piggybacked_` is up to where.
   void piggyback();
   // After the batches.
@@ -146,6 +153,7 @@ class Commit final : private JournalContents {
   IndexWrites indexes_;
   CommitJournal journal_;
   fabric::LocalBuffer publish_word_;
+  bool checked_ = false;           // what was read, behind the locks, all of which were taken at once
   std::uint32_t piggybacked_ = 0;  // the counter up to which the batches publish; 0: they do not
   RowParts built_{0};              // the images of the rows before its end are built
   bool passive_ = false;

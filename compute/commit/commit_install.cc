@@ -18,7 +18,7 @@ namespace namdb::protocol {
 using layout::GlobalAddress;
 
 void Commit::add_installs(const RowParts& part) {
-  for (std::size_t i = part.begin(); i != part.end(); ++i) {
+  for (std::size_t i = installs_by_name() ? part.end() : part.begin(); i != part.end(); ++i) {
     if (i >= records_.size()) {
       chains_.install(i - records_.size(), stamp_);
       continue;
@@ -37,6 +37,7 @@ void Commit::add_installs(const RowParts& part) {
     batches_.write(address, image, 8);
   }
   if (part.more()) return;
+  if (installs_by_name()) journal_.add_installs();
   if (locking() != nullptr) locking()->add_unlocks(batches_);
   installs_added_ = true;
 }
@@ -100,6 +101,7 @@ reactor::Task<Status> Commit::install() {
   for (RowParts part = installs_added_ ? RowParts(0) : parts_of_rows(kTurns); part.next();) {
     add_installs(part);
     if (!part.more()) break;
+    if (batches_.empty()) continue;
     Status status = co_await batches_.run(counters_, layout::Stage::install);
     if (!status.ok()) co_return status;
     co_await worker_.executor.yield();
@@ -122,11 +124,15 @@ reactor::Task<Status> Commit::log_and_install() {
   journal_.add_entries(stamp_, lock_stamp_);
   for (RowParts part(rows()); part.next();) add_installs(part);
   piggyback();
-  if (locking() != nullptr) locking()->after_install();
+  // Operations that this worker posts from now on find the rows installed; but they may overtake a call.
+  const bool by_call = installs_by_name();
+  if (locking() != nullptr && !by_call) locking()->after_install();
   Status status = co_await batches_.run(counters_, layout::Stage::log);
   if (!status.ok()) co_return status;
+  if (locking() != nullptr && by_call) locking()->after_install();
   if (locking() != nullptr) locking()->after_unlock();
-  co_return co_await publish();
+  status = co_await publish();
+  co_return transaction_.control().waits_for_publish() ? status : Status();
 }
 
 void Commit::piggyback() {

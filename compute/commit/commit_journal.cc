@@ -158,7 +158,19 @@ void CommitJournal::add_entry(Part& part, std::size_t index, layout::Stamp stamp
     writer.room(part.room, static_cast<std::uint32_t>(part.written_bytes), part.checksum.at(place.entry));
   }
   part.end = place.entry.position + layout::journal_stream_bytes(length_bytes);
-  add_write(place.address, part.entry.data(), writer.finish(place.entry));
+  part.address = place.address;
+  part.length_bytes = writer.finish(place.entry);
+  add_write(part.address, part.entry.data(), part.length_bytes);
+}
+
+bool CommitJournal::can_be_installed() const {
+  return std::ranges::all_of(parts_, [](const Part& part) {
+    return !part.in_room && part.entry_bytes <= txn::BatchSet::kMostInstalled_bytes;
+  });
+}
+
+void CommitJournal::add_installs() const {
+  for (const Part& part : parts_) batches_.install(part.address, part.length_bytes);
 }
 
 void CommitJournal::add_entries(layout::Stamp stamp, layout::Stamp lock) {

@@ -8,6 +8,8 @@
 //   log          all parts, sealed for their places in the slot's streams. Where the database is `flushed` a
 //                FLUSH goes in the doorbell of the WRITEs. From its completion on nothing may abort the
 //                commit.
+//   add_entries, add_installs  the same without the wait: the WRITEs of the entries, and installs that name
+//                them, for a call that does both
 //   await_durable  where the database is `flushed`: all hosts have said that their part is on disk
 //   finish       the commit is finished: rooms are given back
 //   abort        nothing was logged: rooms and credit are given back
@@ -76,6 +78,10 @@ class CommitJournal {
   // Where no part is in a room, and the database is not `flushed`: the same, but that the parts are in the
   // batches, which the caller runs before this worker runs anything else.
   void add_entries(layout::Stamp stamp, layout::Stamp lock);
+  // Memory servers can install the entries by name.
+  bool can_be_installed() const;
+  // Adds the installs of all entries, once their places are known. can_be_installed().
+  void add_installs() const;
   // Likewise. Before anything is installed.
   reactor::Task<Status> await_durable();
   // The ends of the entries in the streams of their hosts; once logged.
@@ -96,6 +102,8 @@ class CommitJournal {
     fabric::LocalBuffer entry;             // and a pad behind it
     std::uint64_t entry_bytes = 0;         // at most
     std::uint64_t end = 0;                 // of the entry, in the stream
+    layout::GlobalAddress address;         // of the entry, once it has its place
+    std::uint32_t length_bytes = 0;        // likewise
   };
   std::uint32_t frame_bytes() const;
   Status check_size(std::uint64_t items_bytes) const;

@@ -54,7 +54,7 @@ reactor::Task<Status> EngineTransaction::find_each(storage::TableRef table, stor
 // The transaction's own error is `lost`, and stays if nobody knows.
 reactor::Task<Status> EngineTransaction::ask_outcome(txn::CommitId commit, Status lost) {
   // Not within the switch: g++ 12 then gives the coroutine a frame that is resumed at the wrong place.
-  const txn::CommitOutcome outcome = co_await worker().outcomes.find(commit, nullptr);
+  const txn::CommitOutcome outcome = co_await worker().outcomes.find(commit, this);
   switch (outcome) {
     case txn::CommitOutcome::committed:
       co_return Status();

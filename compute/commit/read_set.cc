@@ -32,8 +32,7 @@ Status changed_reads() {
 // One round trip of validation. Buffers stay where they are until it completed.
 class ReadSet::Round {
  public:
-  Round(TransactionState& transaction, HeaderWord own_lock, const ChainLocks* chains)
-      : transaction_(transaction), own_lock_(own_lock), chains_(chains) {}
+  explicit Round(TransactionState& transaction) : transaction_(transaction) {}
 
   void read_headers(const SeenHeader* first, std::size_t count, txn::BatchSet& batches) {
     headers_ = first;
@@ -55,7 +54,10 @@ class ReadSet::Round {
     }
   }
 
-  Status check() {
+  // The batches have run.
+  Status check(HeaderWord own_lock, const ChainLocks* chains) {
+    own_lock_ = own_lock;
+    chains_ = chains;
     for (std::size_t i = 0; i < header_count_; ++i) {
       const HeaderWord now(layout::load_word(words_.data() + 8 * i));
       if (!same(headers_[i], now)) return changed_reads();
@@ -96,7 +98,7 @@ class ReadSet::Round {
 
   TransactionState& transaction_;
   HeaderWord own_lock_;
-  const ChainLocks* chains_;
+  const ChainLocks* chains_ = nullptr;
   const SeenHeader* headers_ = nullptr;
   std::size_t header_count_ = 0;
   const SeenBucket* buckets_ = nullptr;
@@ -209,7 +211,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
   if (together) post_ranges(*transaction, kRangesAtOnce, &range, &ranges);
   Status status;
   while (status.ok() && (header < records_.size() || bucket < buckets_.size() || !batches.empty())) {
-    Round check(*transaction, own_lock, chains);
+    Round check(*transaction);
     const std::size_t headers = std::min(kHeadersAtOnce, records_.size() - header);
     const std::size_t buckets = std::min(kBucketsAtOnce, buckets_.size() - bucket);
     if (headers != 0) check.read_headers(&records_[header], headers, batches);
@@ -217,7 +219,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
     header += headers;
     bucket += buckets;
     status = co_await batches.run(transaction->mutable_counters(), layout::Stage::validate);
-    status = status.ok() ? check.check() : lost_connection(status);
+    status = status.ok() ? check.check(own_lock, chains) : lost_connection(status);
   }
   for (RangeCheck& check : ranges) co_await check.arrive();
   if (!status.ok()) co_return status;
@@ -236,6 +238,22 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
     if (!status.ok()) co_return status;
     ranges.pop_front();
   }
+}
+
+bool ReadSet::post_checks(TransactionState& transaction, layout::ServerId server, txn::BatchSet& batches) {
+  const bool here =
+      std::ranges::all_of(records_, [server](const auto& each) { return each.record.server() == server; }) &&
+      std::ranges::all_of(buckets_, [server](const auto& each) { return each.bucket.server() == server; });
+  if (!here || !ranges_.empty() || records_.size() > kHeadersAtOnce || buckets_.size() > kBucketsAtOnce)
+    return false;
+  posted_ = std::make_shared<Round>(transaction);
+  if (!records_.empty()) posted_->read_headers(records_.data(), records_.size(), batches);
+  if (!buckets_.empty()) posted_->read_buckets(buckets_.data(), buckets_.size(), batches);
+  return true;
+}
+
+Status ReadSet::check_posted(HeaderWord own_lock, const ChainLocks* chains) const {
+  return posted_->check(own_lock, chains);
 }
 
 void ReadSet::post_ranges(TransactionState& transaction, std::size_t most, std::size_t* next,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "common/reactor/pooled_allocator.h"
 #include "common/reactor/stable_vector.h"
 #include "common/reactor/task.h"
+#include "compute/cluster/batch_set.h"
 #include "compute/txn/validation.h"
 
 namespace namdb::protocol {
@@ -47,6 +49,11 @@ class ReadSet {
   // that it holds, or null.
   reactor::Task<Status> validate(TransactionState* transaction, layout::HeaderWord own_lock,
                                  const ChainLocks* chains);
+  // The same in two parts, for READs that are sent with others, all to that server: adds them, unless some
+  // are for another server, or there are more than one round trip's. Nothing is added to the set in between.
+  bool post_checks(TransactionState& transaction, layout::ServerId server, txn::BatchSet& batches);
+  // The batches have run.
+  Status check_posted(layout::HeaderWord own_lock, const ChainLocks* chains) const;
 
  private:
   struct SeenHeader {
@@ -71,6 +78,7 @@ class ReadSet {
   reactor::PooledVector<SeenHeader> records_;
   reactor::PooledVector<SeenBucket> buckets_;
   std::vector<SeenRange> ranges_;
+  std::shared_ptr<Round> posted_;
 };
 
 }  // namespace namdb::protocol

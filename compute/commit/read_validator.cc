@@ -14,8 +14,18 @@ void ReadValidator::add_accesses(bool commits) {
   }
 }
 
-reactor::Task<Status> ReadValidator::validate(const Locked& locked) {
+bool ReadValidator::check_behind_locks(layout::ServerId server, txn::BatchSet& batches) {
+  if (owner_.counts_on_time()) return false;
+  const ReadSet::Mark mark = read_set_.mark();
   add_accesses(true);
+  checks_ = read_set_.post_checks(transaction_, server, batches);
+  if (!checks_) read_set_.forget(mark);
+  return checks_;
+}
+
+reactor::Task<Status> ReadValidator::validate(const Locked& locked) {
+  if (locked.checked) co_return read_set_.check_posted(owner_.own_lock(), &locked.chains);
+  if (!checks_) add_accesses(true);
   co_return co_await read_set_.validate(&transaction_, owner_.own_lock(), &locked.chains);
 }
 

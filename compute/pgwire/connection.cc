@@ -268,6 +268,7 @@ Task<void> Connection::run() {
       break;
     }
   }
+  if (session_ != nullptr) co_await session_->end();
   // The server's stop cuts off a client that does not read its last answers.
   session_.reset();
   while (pending_ends_ > 0) co_await end_done_.wait();

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "compute/sql/catalog/temporary_name.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::pgwire {
@@ -118,8 +119,8 @@ void MessageWriter::row_description(std::span<const sql::ResultColumn> columns,
   u16(static_cast<std::uint16_t>(columns.size()));
   for (std::size_t i = 0; i < columns.size(); ++i) {
     string(columns[i].name);
-    u32(0);  // no table
-    u16(0);  // no column
+    u32(columns[i].table);
+    u16(columns[i].number);
     u32(sql::type_oid(columns[i].type.id));
     u16(static_cast<std::uint16_t>(sql::type_size(columns[i].type.id)));
     u32(static_cast<std::uint32_t>(columns[i].type.modifier));
@@ -183,15 +184,15 @@ void MessageWriter::error(std::string_view severity, const Status& status, const
   field('S', severity);
   field('V', severity);
   field('C', fields.sqlstate.empty() ? status.info().sqlstate : std::string_view(fields.sqlstate));
-  field('M', status.message());
-  field_if_any('D', fields.detail);
-  field_if_any('H', status.hint());
+  field('M', sql::without_prefixes(status.message()));
+  field_if_any('D', sql::without_prefixes(fields.detail));
+  field_if_any('H', sql::without_prefixes(status.hint()));
   field_if_any('W', fields.context);
   if (fields.position != 0) field('P', std::to_string(fields.position));
   field_if_any('s', fields.schema);
-  field_if_any('t', fields.table);
+  field_if_any('t', sql::without_prefixes(fields.table));
   field_if_any('c', fields.column);
-  field_if_any('n', fields.constraint);
+  field_if_any('n', sql::without_prefixes(fields.constraint));
   // PostgreSQL's source routine: here the reason's name, which is finer than the SQLSTATE.
   field('R', status.info().name);
   out_ += '\0';
@@ -203,7 +204,7 @@ void MessageWriter::notice(std::string_view severity, std::string_view sqlstate,
   field('S', severity);
   field('V', severity);
   field('C', sqlstate);
-  field('M', message);
+  field('M', sql::without_prefixes(message));
   out_ += '\0';
   end(at);
 }

@@ -114,7 +114,7 @@ reactor::Task<Status> DeadLocks::unlock(GlobalAddress address, HeaderWord from, 
   fabric::OperationCounters counters;
   BatchSet batches(cluster_);
   batches.compare_and_swap(address, from.value(), to.value(), old.data());
-  co_return co_await batches.run(counters);
+  co_return co_await batches.run_in_background(counters, layout::Stage::lock);
 }
 
 reactor::Task<void> DeadLocks::close() {

@@ -47,6 +47,7 @@ reactor::Task<Status> BuildSteps::wait_for_writers(std::uint64_t catalog_version
   const std::uint64_t deadline_ns = executor.now_ns() + 2 * cluster.max_transaction_ns() + kSecond_ns;
   control::GetCatalogRequest request;
   request.set_part(control::CATALOG_VERSION);
+  worker_.hasten();
   while (true) {
     control::GetCatalogReply reply;
     Status status = co_await cluster.call(0, control::GET_CATALOG, request, &reply);

@@ -22,6 +22,8 @@ class SchemaWorker {
   virtual std::unique_ptr<protocol::EngineTransaction> begin(protocol::SessionState& session) = 0;
   // Waits before attempt `attempt` (1 = first retry), as Engine::backoff().
   virtual reactor::Task<void> back_off(std::uint32_t attempt) = 0;
+  // Others wait until this worker has acknowledged a change: it sends its next heartbeat at once.
+  virtual void hasten() = 0;
   // True once the worker shuts down: long work then ends with admin_shutdown.
   virtual bool stopping() const = 0;
 };

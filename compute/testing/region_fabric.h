@@ -36,6 +36,7 @@ class RegionFabric final : public fabric::ClientFabric {
                control::Welcome welcome)
       : executor_(executor), region_bytes_(region_bytes), welcome_(std::move(welcome)) {
     for (std::size_t i = 0; i < servers; ++i) regions_.emplace_back(region_bytes / 8);
+    forgive();
   }
 
   std::string_view name() const override { return "bytes"; }
@@ -69,8 +70,10 @@ class RegionFabric final : public fabric::ClientFabric {
   std::size_t batches() const { return batches_; }
   // Operations that were misaligned or reached beyond the region. Each has failed its channel.
   std::size_t outside() const { return outside_; }
+  // Channels that are given up do not fail yet.
+  void fail_late() { late_ = true; }
   // Channels that failed take operations again.
-  void forgive() { failed_ = false; }
+  void forgive() { failed_.assign(regions_.size(), false); }
 
  private:
   class RegionChannel final : public fabric::Channel {
@@ -78,8 +81,8 @@ class RegionFabric final : public fabric::ClientFabric {
     RegionChannel(RegionFabric& fabric, layout::ServerId server)
         : Channel(fabric.executor_), fabric_(fabric), server_(server) {}
     bool atomics_with_cpu() const override { return true; }
-    bool failed() const override { return fabric_.failed_; }
-    void give_up(Status /*reason*/) override { fabric_.failed_ = true; }
+    bool failed() const override { return fabric_.failed_[server_]; }
+    void give_up(Status /*reason*/) override { fabric_.failed_[server_] = !fabric_.late_; }
     fabric::LocalPool& pool() override { return fabric_.pool(); }
 
    private:
@@ -125,9 +128,9 @@ class RegionFabric final : public fabric::ClientFabric {
                           offset <= region_bytes_ - operation.length_bytes;
       if (!inside) {
         ++outside_;
-        failed_ = true;
+        failed_[server] = true;
       }
-      if (failed_) return Status(ErrorCode::connection_failure, "the channel has failed");
+      if (failed_[server]) return Status(ErrorCode::connection_failure, "the channel has failed");
       NAMDB_CHECK(pool_.contains(operation.local, operation.length_bytes));
       run(operation, at(layout::GlobalAddress(server, offset)));
     }
@@ -162,7 +165,8 @@ class RegionFabric final : public fabric::ClientFabric {
   std::multimap<std::size_t, std::function<void()>> changes_;
   std::size_t batches_ = 0;
   std::size_t outside_ = 0;
-  bool failed_ = false;
+  std::vector<bool> failed_;  // of each server
+  bool late_ = false;
 };
 
 }  // namespace namdb::protocol::testing

@@ -61,7 +61,8 @@ struct TestOptions {
   std::uint32_t ring_slots = 4;
   std::uint32_t padding_bytes = 0;  // of every row
   std::uint64_t max_transaction_ns = 20 * kMillisecond_ns;
-  bool leased = false;  // the memory servers have copies
+  bool leased = false;   // the memory servers have copies
+  bool flushed = false;  // durability level `flushed`
 };
 
 class NotedLocks final : public txn::LockResolver {
@@ -265,7 +266,7 @@ class TestWorker {
     message.set_protocol(options.protocol);
     message.set_stages(options.stages);
     message.set_timestamp_vector("whole");
-    message.set_memory_only(true);
+    message.set_memory_only(!options.flushed);
     message.set_leased(options.leased);
     return message;
   }

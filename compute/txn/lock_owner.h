@@ -17,6 +17,9 @@ class LockOwner {
   // Before reads are validated: rows that it shares (Access::shared) and cannot count on any more are to be
   // validated like others.
   virtual void confirm_shares() {}
+  // Whether it shares rows only until some time: they count at the moment of confirm_shares(), which must
+  // come once all locks are held.
+  virtual bool counts_on_time() const { return false; }
   // Whether it has locked, or shares, any row that it has read.
   virtual bool holds_rows() const { return false; }
   // A record that is to be read has that lock of another transaction: locked_by_other or conflict.

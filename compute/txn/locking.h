@@ -26,8 +26,9 @@ class Locking {
   // Before rows are read by key.
   virtual reactor::Task<Status> before_fetch() = 0;
   // The lookup READs such a row's record, or the place where it is thought to be, in this batch: may add the
-  // CAS that locks it before that READ. check_locks() once the batch completed.
-  virtual void add_lock(Lookup& lookup, txn::BatchSet& batches) = 0;
+  // CAS that locks it before that READ. True: the operation that it has added READs the record, too.
+  // check_locks() once the batch completed.
+  virtual bool add_lock(Lookup& lookup, txn::BatchSet& batches) = 0;
   virtual void check_locks() = 0;
   // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
   // waits before it reads again. Only with has_waiters().
@@ -45,6 +46,8 @@ class Locking {
   // install. after_unlock() once they completed.
   virtual void add_unlocks(txn::BatchSet& batches) = 0;
   virtual void after_unlock() = 0;
+  // Whether some of those are at other memory servers.
+  virtual bool unlocks_beside(layout::ServerId server) const = 0;
   // The commit is installed, or its install is posted: before after_unlock().
   virtual void after_install() = 0;
 

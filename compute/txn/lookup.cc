@@ -87,8 +87,9 @@ void Lookup::enter_array(const layout::BucketArray& array) {
 }
 
 void Lookup::add_atomics(txn::BatchSet& batches, Locking* locking) {
+  read_with_lock_ = false;
   if (state_ != State::record) return;
-  if (wants_lock_ && locking != nullptr) locking->add_lock(*this, batches);
+  if (wants_lock_ && locking != nullptr) read_with_lock_ = locking->add_lock(*this, batches);
   if (wants_lease_)
     batches.compare_and_swap(record_ + layout::lease_offset(table_->record), layout::kNoLease,
                              layout::kNoLease, buffer_.data() + lease_at(*table_));
@@ -101,7 +102,7 @@ void Lookup::add_read(txn::BatchSet& batches) {
       batches.read(bucket_, buffer_.data(), layout::kBucket_bytes);
       break;
     case State::record:
-      if (read_elsewhere_ == nullptr) batches.read(record_, buffer_.data(), read_bytes());
+      if (read_elsewhere_ == nullptr && !read_with_lock_) batches.read(record_, buffer_.data(), read_bytes());
       break;
     case State::older:
       walk_->add_read(batches);
@@ -315,10 +316,8 @@ void Lookup::see_record(txn::WorkerState& worker, Visibility& visibility) {
   }
   const layout::BodyHeader found = layout::decode_body_header(body.data());
   const std::span<const std::byte> payload = layout::body_payload(body);
-  // The cache knows the low bits only.
-  const std::uint32_t incarnation_mask = from_cache_ ? 0xff : 0xffff;
   const bool matches =
-      found.table == table_->id && (found.incarnation & incarnation_mask) == incarnation_ &&
+      found.table == table_->id && (found.incarnation & incarnation_mask()) == incarnation_ &&
       (key_.empty() || std::ranges::equal(payload.subspan(table_->schema.key_offset(), key_.size()), key_));
   if (!matches) return mismatch(worker);
   current_ = found;

@@ -97,6 +97,13 @@ class Lookup {
     if (wants_lock_ && layout.reader_words != 0) return layout.locked_bytes();
     return layout.current_bytes() + (reads_waiter_ ? 8 : 0);
   }
+  // Where these bytes go.
+  std::byte* read_buffer() const { return buffer_.data(); }
+  // The record in a lookup that reads one at a known place (calls::BatchOperation::record_of).
+  std::uint64_t record_name() const {
+    return calls::BatchOperation::record_of(table_->id, incarnation_ & incarnation_mask(),
+                                            incarnation_mask());
+  }
   // How many bytes add_read() takes of the pool for an older version, which may be many; 0 for other READs.
   std::size_t older_bytes() const { return state_ == State::older ? walk_->read_bytes() : 0; }
   // Whether the next add_read() READs from that server, and calls nothing.
@@ -170,6 +177,8 @@ class Lookup {
   const ChainChecksums& chain_checksums() const { return chain_checksums_; }
 
  private:
+  // The cache knows the low bits only.
+  std::uint16_t incarnation_mask() const { return from_cache_ ? 0xff : 0xffff; }
   void start_chain();
   void ask_for_record(txn::BatchSet& batches);
   void remember(txn::WorkerState& worker, const layout::Bucket& bucket) const;
@@ -203,6 +212,7 @@ class Lookup {
   bool from_cache_ = false;
   bool wants_lock_ = false;
   bool expects_absent_ = false;
+  bool read_with_lock_ = false;  // the operation that locks the record reads it, too
   bool shares_ = false;
   bool wants_lease_ = false;
   bool reads_waiter_ = false;

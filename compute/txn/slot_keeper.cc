@@ -37,6 +37,11 @@ reactor::Task<Status> SlotKeeper::lease() {
   leasing_ = true;
   auto fresh = std::make_shared<ExecutionSlot>(cluster_, options_);
   Status status = co_await fresh->lease();
+  // Slots that were lost with a channel count until this connection ends. Its successor leases others.
+  if (!status.ok() && status.code() == ErrorCode::limit_exceeded && cluster_.has_lost()) {
+    status = Status(ErrorCode::serialization_failure,
+                    "the execution slots were lost with the connection to a memory server");
+  }
   leasing_ = false;
   if (status.ok()) slots_.push_back(std::move(fresh));
   changed_.notify_all();

@@ -21,7 +21,8 @@ class SlotKeeper {
 
   // A slot with counters left: an idle one, or a new lease while there may be more, or the one with the
   // fewest open commits. Suspends only for a lease. A commit holds its reference to the end. Where the memory
-  // server leases no more, those that there are suffice.
+  // server leases no more, those that there are suffice; serialization_failure where all that it leased were
+  // lost with a channel, so that the next attempt finds the connection that follows.
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
   // The same; null where it would suspend.
   std::shared_ptr<ExecutionSlot> acquire_now();

@@ -13,6 +13,7 @@
 #include "common/reactor/task.h"
 #include "compute/api/index.h"
 #include "compute/api/table.h"
+#include "compute/cluster/batch_set.h"
 
 namespace namdb::protocol {
 
@@ -44,7 +45,12 @@ class Validation {
     const ChainLocks& chains;
     bool changes_indexes;  // entries are added or left behind
     bool leaves_entries;   // displaced versions lose their entries
+    bool checked = false;  // check_behind_locks() was true, and its READs found all locks held
   };
+  // Adds READs of all that is to be validated to the batch, in which the commit locks all that it writes, all
+  // of it on that server: they find it as it is while the locks are held. False: adds nothing, for there are
+  // more, or on other servers. Once before validate().
+  virtual bool check_behind_locks(layout::ServerId /*server*/, txn::BatchSet& /*batches*/) { return false; }
   // All locks of the commit are held, and its index entries stand.
   virtual reactor::Task<Status> validate(const Locked& locked) = 0;
   // Before a commit: whether all reads were true at one moment since this was called. Commits a transaction

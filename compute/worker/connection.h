@@ -2,6 +2,7 @@
 // Belongs to the worker's executor.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "compute/cluster/catalog_cache.h"
@@ -48,6 +49,7 @@ struct WorkerParts {
   std::uint64_t& damaged_reads;
   const bool& stopping;
   txn::CommitOutcomes& outcomes;
+  std::function<void()> hasten;  // the next heartbeat
 };
 
 // Held by shared pointers only: a transaction keeps its connection alive, and so does every task that awaits
@@ -67,6 +69,7 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   txn::WorkerState& worker_state() override { return state; }
   std::unique_ptr<protocol::EngineTransaction> begin(protocol::SessionState& session) override;
   reactor::Task<void> back_off(std::uint32_t attempt) override;
+  void hasten() override { parts.hasten(); }
   bool stopping() const override { return parts.stopping; }
 
   WorkerParts parts;

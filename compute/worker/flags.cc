@@ -8,6 +8,7 @@
 #include "common/config/daemon_flags.h"
 #include "common/config/encryption_flag.h"
 #include "common/config/toml_config.h"
+#include "common/placement/store/open_store.h"
 #include "compute/authentication/access_rules.h"
 #include "compute/cluster/optimisations.h"
 
@@ -20,6 +21,14 @@ Status wrong(const std::string& message) {
 
 bool is_unix(const std::string& address) {
   return address.starts_with("unix:");
+}
+
+// The mistake in --configuration-store and what goes with it; empty: none.
+std::string wrong_store(const config::StoreFlags& flags) {
+  if (flags.location.empty()) return config::wrong_store_flags(flags);
+  const auto store = placement::make_store(
+      {flags.location, {flags.authority, flags.certificate, flags.key}, flags.user_file});
+  return store.ok() ? "" : "--configuration-store: " + store.status().message();
 }
 
 // The mistake in --beside-socket; empty: none.
@@ -75,6 +84,11 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
          "Address of a memory server: unix:PATH (shared memory) or HOST:PORT (tcp, verbs). Once for each,\n"
          "server 0 first. Default: the one that nam-memoryd's own defaults start")
       ->type_name("ADDRESS");
+  config::add_store_flags(
+      app, flags.store,
+      "The one that memory servers were started with: file:FOLDER, or\n"
+      "etcd://HOST:PORT[,HOST:PORT...]/NAME. It is asked where regions are, where hosts do not answer; so\n"
+      "this server finds them though none is left at the addresses of --memory-server");
   app.add_option("--fabric", flags.fabric,
                  "How memory servers are reached; must fit the addresses. Default: as they say,\n"
                  "HOST:PORT being tcp")
@@ -262,6 +276,7 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   if (flags.memory_timeout_s < 0) flags.memory_timeout_s = shared ? 0 : 10;
   if (std::string message = config::wrong_service_flags(flags.service); !message.empty())
     return wrong(message);
+  if (std::string message = wrong_store(flags.store); !message.empty()) return wrong(message);
   if (std::string message = config::wrong_rdma_flags(flags.rdma, flags.fabric); !message.empty())
     return wrong(message);
   if (std::string message =

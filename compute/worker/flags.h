@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/config/rdma_flags.h"
 #include "common/config/service_flags.h"
+#include "common/config/store_flags.h"
 
 namespace namdb::compute {
 
@@ -16,6 +17,7 @@ struct Flags {
   std::string data;
   std::string configuration_file;           // that was read; empty: none
   std::vector<std::string> memory_servers;  // never empty after parsing
+  config::StoreFlags store;                 // says where their regions are; may be none
   std::string fabric;                       // shm, tcp or verbs; decided by the addresses unless given
   std::string listen = "127.0.0.1:5433";
   std::string unix_socket_folder;  // empty: none

@@ -18,7 +18,7 @@ namespace {
 
 // How often the other memory servers learn which commits are published: they free old versions by that.
 constexpr std::uint64_t kVectorCopyInterval_ns = kSecond_ns;
-// Heartbeats are so many times as frequent while a memory server waits for an acknowledgement.
+// Heartbeats are so many times as frequent while an acknowledgement is waited for.
 constexpr std::uint64_t kUrgency = 8;
 
 }  // namespace
@@ -35,11 +35,11 @@ bool Heartbeat::awaits_answer() const {
 }
 
 std::uint64_t Heartbeat::pause_ns(std::uint64_t interval_ns) const {
-  return versions_wait_ ? interval_ns / kUrgency : interval_ns;
+  return waiting_.empty() ? interval_ns : interval_ns / kUrgency;
 }
 
 reactor::Task<Status> Heartbeat::beat() {
-  versions_wait_ = false;
+  waiting_.clear();
   const std::size_t servers = connection_->cluster.server_count();
   vector_copy_.clear();
   const std::uint64_t now_ns = connection_->parts.executor.now_ns();
@@ -111,6 +111,14 @@ void Heartbeat::describe_compute(control::HeartbeatRequest* request) const {
 }
 
 reactor::Task<Status> Heartbeat::beat_one(layout::ServerId server) {
+  const txn::TransactionRegistry& registry = connection_->registry;
+  const std::uint64_t told = registry.acknowledged_catalog(server);
+  Status status = co_await beat_once(server);
+  if (status.ok() && registry.acknowledged_catalog(server) != told) status = co_await beat_once(server);
+  co_return status;
+}
+
+reactor::Task<Status> Heartbeat::beat_once(layout::ServerId server) {
   const control::HeartbeatRequest request = request_to(server);
   control::HeartbeatReply reply;
   const std::uint64_t sent_ns = connection_->parts.executor.fresh_now_ns();
@@ -119,7 +127,11 @@ reactor::Task<Status> Heartbeat::beat_one(layout::ServerId server) {
   connection_->registry.learn(server, reply.reuse_epoch(), reply.catalog_version(), reply.version_epoch());
   if (server == 0) connection_->cluster.timestamps().follow(reply.clock_ns(), sent_ns);
   if (server == 0) connection_->cluster.soft_time().follow(reply.clock_ns(), sent_ns);
-  if (reply.version_epoch() != request.acknowledged_versions()) versions_wait_ = true;
+  waiting_.erase(server);
+  if (reply.version_epoch() != request.acknowledged_versions() ||
+      reply.catalog_version() != request.acknowledged_catalog()) {
+    waiting_.insert(server);
+  }
   co_return co_await follow(server, &reply);
 }
 

@@ -39,9 +39,9 @@ class Heartbeat : public std::enable_shared_from_this<Heartbeat> {
   reactor::Task<Status> discard_orphans();
   // Some server has not answered in time, and not since.
   bool awaits_answer() const;
-  // The pause before the next one: shorter than `interval_ns` while a memory server waits for an
-  // acknowledgement of this worker to free old versions and entries of indexes, which readers pass until
-  // then.
+  // The pause before the next one: shorter than `interval_ns` while an acknowledgement of this worker is
+  // waited for: by a memory server, to free old versions and entries of indexes, which readers pass until
+  // then; or by a change of the schema.
   std::uint64_t pause_ns(std::uint64_t interval_ns) const;
 
  private:
@@ -55,7 +55,9 @@ class Heartbeat : public std::enable_shared_from_this<Heartbeat> {
   // The outcome of `work`; ok if that takes too long, or if the last one of that errand is still under way.
   reactor::Task<Status> in_time(Errand* errand, Work work);
   static reactor::Task<void> carry_out(std::shared_ptr<Heartbeat> self, Errand* errand, Work work);
+  // Twice in a row where the first brings a change of the catalog that can be acknowledged at once.
   reactor::Task<Status> beat_one(layout::ServerId server);
+  reactor::Task<Status> beat_once(layout::ServerId server);
   control::HeartbeatRequest request_to(layout::ServerId server);
   // Fills in what memory server 0 is told about the compute server.
   void describe_compute(control::HeartbeatRequest* request) const;
@@ -78,7 +80,7 @@ class Heartbeat : public std::enable_shared_from_this<Heartbeat> {
   std::string vector_copy_;
   std::uint64_t vector_copied_ns_ = 0;
   std::set<layout::ServerId> resolving_;  // servers whose doubts are being resolved
-  bool versions_wait_ = false;            // a memory server waits for an acknowledgement
+  std::set<layout::ServerId> waiting_;    // servers that wait for an acknowledgement
 };
 
 }  // namespace namdb::compute

@@ -1,5 +1,6 @@
 #include "compute/worker/region_finder.h"
 
+#include <string_view>
 #include <utility>
 
 #include "common/placement/move_calls.h"
@@ -15,6 +16,16 @@ constexpr std::uint64_t kLookEverywhere_ns = 100 * kMillisecond_ns;
 reactor::Task<Result<std::string>> ask_over(std::shared_ptr<txn::Cluster> cluster, layout::ServerId server,
                                             std::string request) {
   co_return co_await cluster->call_bytes(server, placement::kConfigurationMethod, std::move(request));
+}
+
+// Among addresses of hosts.
+constexpr std::string_view kStore = "the configuration store";
+
+reactor::Task<Result<std::string>> ask_for(
+    std::function<reactor::Task<Result<placement::Configuration>>()> ask_store) {
+  const auto stored = co_await ask_store();
+  if (!stored.ok()) co_return stored.status();
+  co_return stored->encode();
 }
 
 }  // namespace
@@ -54,31 +65,41 @@ std::vector<placement::PlaceSearch::Host> RegionFinder::reached(
   return hosts;
 }
 
-reactor::Task<bool> RegionFinder::find(std::shared_ptr<txn::Cluster> living) {
-  std::vector<placement::PlaceSearch::Host> hosts = reached(living);
+void RegionFinder::add_known(std::vector<placement::PlaceSearch::Host>& hosts) const {
   for (const std::string& address : addresses_) hosts.push_back({address, {}});
   for (const std::string& address : configured_) hosts.push_back({address, {}});
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     for (const std::string& address : search_.places().place(i).copies) hosts.push_back({address, {}});
+  }
+}
+
+reactor::Task<bool> RegionFinder::find(std::shared_ptr<txn::Cluster> living) {
+  std::vector<placement::PlaceSearch::Host> hosts = reached(living);
+  add_known(hosts);
+  if (callbacks_.ask_store) {
+    hosts.push_back({std::string(kStore),
+                     [this](const std::string& /*known*/) { return ask_for(callbacks_.ask_store); }});
   }
   return search_.ask(&fabric_, std::move(hosts));
 }
 
 void RegionFinder::keep_up(std::shared_ptr<txn::Cluster> living, bool everywhere, reactor::Gate& gate) {
   if (looking_) return;
+  const bool lost = everywhere;
   // A host that hangs may have lost its region.
   everywhere = everywhere || search_.lacks_answers();
   const std::uint64_t pause_ns = everywhere ? kLookEverywhere_ns : kLook_ns;
   if (looked_ns_ != 0 && executor_.now_ns() < looked_ns_ + pause_ns) return;
   looking_ = true;
-  executor_.spawn(gate, look(std::move(living), everywhere));
+  executor_.spawn(gate, look(std::move(living), everywhere, lost));
 }
 
-reactor::Task<void> RegionFinder::look(std::shared_ptr<txn::Cluster> living, bool everywhere) {
-  if (everywhere) {
+reactor::Task<void> RegionFinder::look(std::shared_ptr<txn::Cluster> living, bool everywhere, bool lost) {
+  if (lost) {
     static_cast<void>(co_await find(living));
   } else {
     std::vector<placement::PlaceSearch::Host> hosts = reached(living);
+    if (everywhere) add_known(hosts);
     static_cast<void>(co_await search_.ask(&fabric_, std::move(hosts)));
   }
   looked_ns_ = executor_.now_ns();

@@ -1,7 +1,8 @@
 // Where the regions of a worker's memory servers are: first at the addresses that flags name, later wherever
 // hosts say that they have moved to (common/placement). It asks every host that it knows, those of flags
 // and those of copies included: each of them may be the only one that is left. Of a host where a region is no
-// more nobody waits for an answer.
+// more nobody waits for an answer. The configuration store is asked, too, if the compute server knows one and
+// something is not where it was: all hosts may be others.
 //
 // Belongs to the worker's executor.
 #pragma once
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/fabric/patient_client.h"
 #include "common/layout/global_address.h"
 #include "common/placement/search.h"
@@ -27,8 +29,10 @@ namespace namdb::compute {
 class RegionFinder {
  public:
   struct Callbacks {
-    placement::MakeHello hello;                        // the bytes of that of a peer that is no worker
-    std::function<void()> moved;                       // some region is elsewhere; may be empty
+    placement::MakeHello hello;   // the bytes of that of a peer that is no worker
+    std::function<void()> moved;  // some region is elsewhere; may be empty
+    // Asks the configuration store. Empty: there is none.
+    std::function<reactor::Task<Result<placement::Configuration>>()> ask_store;
     std::function<void(const std::string& line)> log;  // for people, for each of them
   };
 
@@ -62,7 +66,9 @@ class RegionFinder {
   bool is_old(const txn::Cluster& cluster, layout::ServerId server) const;
   // Those that the cluster object reaches.
   std::vector<placement::PlaceSearch::Host> reached(const std::shared_ptr<txn::Cluster>& living) const;
-  reactor::Task<void> look(std::shared_ptr<txn::Cluster> living, bool everywhere);
+  // All hosts that are known, beside those.
+  void add_known(std::vector<placement::PlaceSearch::Host>& hosts) const;
+  reactor::Task<void> look(std::shared_ptr<txn::Cluster> living, bool everywhere, bool lost);
   void learned();
 
   reactor::Executor& executor_;

@@ -25,6 +25,10 @@ Configuration moved(std::size_t region, placement::Place place) {
   return configuration;
 }
 
+reactor::Task<Result<Configuration>> stored_places(Result<Configuration> stored) {
+  co_return stored;
+}
+
 struct Finding {
   explicit Finding(SimWorld& sim_world)
       : world(sim_world), node(sim_world.add_node("worker")), inner(node), client(node, inner) {}
@@ -42,11 +46,13 @@ struct Finding {
   fabric::PatientClient client;
   Addresses lines;
   int moves = 0;
+  Result<Configuration> stored = Status(ErrorCode::connection_failure, "the store does not answer");
   RegionFinder finder{node,
                       client,
                       kFlags,
                       {.hello = [] { return std::string("hello"); },
                        .moved = [this] { ++moves; },
+                       .ask_store = [this] { return stored_places(stored); },
                        .log = [this](const std::string& line) { lines.push_back(line); }}};
 };
 
@@ -86,6 +92,22 @@ TEST_CASE("a worker finds a region wherever it goes, from any host that it knows
   }
   CHECK(finding.finder.addresses() == kFlags);
   CHECK(finding.moves == 3);
+}
+
+TEST_CASE("a worker whose hosts are all gone finds a region by the configuration store", "[region_finder]") {
+  SimWorld world(1);
+  Finding finding(world);
+  CHECK_FALSE(finding.find());
+  finding.stored = moved(0, {4, "sim:x", {"sim:y"}});
+  CHECK(finding.find());
+  CHECK(finding.finder.addresses() == Addresses{"sim:x", "sim:b"});
+  CHECK(finding.finder.knows_copies());
+  finding.finder.know_database(kDatabase);
+  // Of another database.
+  finding.stored = moved(0, {5, "sim:z"});
+  finding.stored->set_database_id(kDatabase + 1);
+  CHECK_FALSE(finding.find());
+  CHECK(finding.finder.addresses() == Addresses{"sim:x", "sim:b"});
 }
 
 TEST_CASE("a worker does not wait for the host that had a region", "[region_finder]") {

@@ -49,7 +49,10 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       log_(std::move(log)),
       patient_(executor, fabric),
       finder_(executor, patient_, options_.memory_servers,
-              {.hello = [this] { return tool_hello(); }, .moved = [this] { moved(); }, .log = log_}),
+              {.hello = [this] { return tool_hello(); },
+               .moved = [this] { moved(); },
+               .ask_store = options_.ask_store,
+               .log = log_}),
       backoff_(retries(options_)),
       outcomes_(std::make_unique<txn::OutcomeFinder>(
           executor,
@@ -94,7 +97,8 @@ bool Worker::may_have_moved(const Result<std::shared_ptr<Connection>>& attempt) 
     case ErrorCode::connection_failure:
     case ErrorCode::admin_shutdown:
       // The only host, which does not answer, is not asked once more, and there is nobody else.
-      return options_.memory_servers.size() > 1 || finder_.has_moved() || finder_.knows_copies();
+      return options_.memory_servers.size() > 1 || options_.ask_store || finder_.has_moved() ||
+             finder_.knows_copies();
     default:
       return false;
   }
@@ -117,8 +121,8 @@ reactor::Task<Result<std::shared_ptr<Connection>>> Worker::connect_once() {
   txn::ClusterOptions options{finder_.addresses(), options_.name,          make_compute_id_(),
                               options_.worker,     options_.optimisations, options_.stage_times,
                               [this] { hurry(); }};
-  const WorkerParts parts{executor_, patient_,       locations_, options_,  log_,
-                          backoff_,  damaged_reads_, stopping_,  *outcomes_};
+  const WorkerParts parts{executor_, patient_,       locations_, options_,   log_,
+                          backoff_,  damaged_reads_, stopping_,  *outcomes_, [this] { hasten(); }};
   auto connection = std::make_shared<Connection>(parts, std::move(options));
   const Status status = co_await connection->connect();
   if (!status.ok()) {
@@ -200,6 +204,11 @@ reactor::Task<void> Worker::drop_connection(bool cleanly) {
 std::uint64_t Worker::attempt_pause_ns(std::uint64_t began_ns) const {
   return std::clamp((executor_.now_ns() - began_ns) / kPauses, options_.first_reconnect_ns,
                     options_.max_reconnect_ns);
+}
+
+void Worker::hasten() {
+  hastened_ = true;
+  hurry_.notify_all();
 }
 
 void Worker::hurry() {
@@ -325,7 +334,8 @@ reactor::Task<void> Worker::look_beside() {
 }
 
 reactor::Task<void> Worker::reconnect() {
-  if (attempts_++ != 0 && options_.memory_servers.size() > 1) executor_.spawn(gate_, look_beside());
+  if (attempts_++ != 0 && (options_.memory_servers.size() > 1 || options_.ask_store))
+    executor_.spawn(gate_, look_beside());
   auto connection = co_await connect();
   if (connection.ok()) {
     const Status whole = (*connection)->cluster.whole();
@@ -345,7 +355,8 @@ reactor::Task<void> Worker::supervise() {
   while (!stopping_) {
     const std::uint64_t pause_ns =
         heartbeat_ == nullptr ? attempt_pause_ns(lost_ns) : heartbeat_->pause_ns(options_.heartbeat_ns);
-    co_await hurry_.wait_until(executor_.now_ns() + earlier_.pause_ns(pause_ns));
+    if (!std::exchange(hastened_, false))
+      co_await hurry_.wait_until(executor_.now_ns() + earlier_.pause_ns(pause_ns));
     if (stopping_) break;
     co_await earlier_.maintain();
     const std::shared_ptr<Connection> connection = connection_;

@@ -131,6 +131,8 @@ class Worker : public txn::Engine {
   reactor::Task<void> look_beside();
   // Something is lost, or elsewhere: no pause is worth it.
   void hurry();
+  // The next heartbeat is sent at once, also where one is under way.
+  void hasten();
   void moved();
   // Between two attempts.
   std::uint64_t attempt_pause_ns(std::uint64_t began_ns) const;
@@ -170,6 +172,7 @@ class Worker : public txn::Engine {
   bool supervised_ = false;  // supervise() runs
   reactor::Event wake_;      // of all tasks: the worker stops
   reactor::Event hurry_;     // supervise() has something to do
+  bool hastened_ = false;    // ... since it waited last
   reactor::Event seek_;      // likewise succeed()
   reactor::Gate gate_;
   reactor::Gate answers_;  // of memory servers, which are awaited; they end with the connections

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/error.h"
 #include "common/layout/global_address.h"
+#include "common/placement/configuration.h"
+#include "common/reactor/task.h"
 #include "compute/api/engine.h"
 #include "compute/cluster/optimisations.h"
 #include "compute/txn/execution_slot.h"
@@ -29,6 +32,9 @@ using LogLine = std::function<void(const std::string&)>;
 
 struct WorkerOptions {
   std::vector<std::string> memory_servers;
+  // Asks the configuration store where their regions are (common/placement). Empty: there is none. The
+  // store outlives the worker.
+  std::function<reactor::Task<Result<placement::Configuration>>()> ask_store;
   std::string name = "compute";
   std::uint32_t worker = 0;
   txn::SnapshotSource::Mode snapshot_mode = txn::SnapshotSource::Mode::reads;

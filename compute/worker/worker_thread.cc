@@ -12,6 +12,7 @@
 #include "common/fabric/shm/transport.h"
 #include "common/fabric/tcp/transport.h"
 #include "common/fabric/verbs/transport.h"
+#include "common/placement/store/open_store.h"
 #include "common/reactor/socket_stream.h"
 #include "compute/txn/snapshot_fetcher.h"
 #include "compute/worker/local_path.h"
@@ -74,6 +75,14 @@ txn::SnapshotSource::Mode snapshot_mode(const Flags& flags) {
   return by_card ? txn::SnapshotSource::Mode::adaptive : txn::SnapshotSource::Mode::together;
 }
 
+reactor::Task<Result<placement::Configuration>> read_store(placement::ConfigurationStore* store,
+                                                           const bool* closed) {
+  if (*closed) co_return Status(ErrorCode::admin_shutdown, "the compute server ends");
+  auto stored = co_await store->read();
+  if (!stored.ok()) co_return stored.status();
+  co_return std::move(stored->configuration);
+}
+
 sql::PlanningQueue::Post post_to(reactor::Mailbox& mailbox) {
   return [to = &mailbox](std::function<void()> message) { to->post(std::move(message)); };
 }
@@ -83,6 +92,7 @@ sql::PlanningQueue::Post post_to(reactor::Mailbox& mailbox) {
 WorkerThread::WorkerThread(SharedState& shared) : shared_(shared) {}
 
 WorkerThread::~WorkerThread() {
+  if (reactor_ != nullptr) reactor_->run_until(close_store());
   if (turn_clock_ != nullptr) reactor_->remove_source(*turn_clock_);
 }
 
@@ -106,6 +116,15 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
 
   WorkerOptions options;
   options.memory_servers = shared.flags.memory_servers;
+  if (const config::StoreFlags& where = shared.flags.store; !where.location.empty()) {
+    auto store = placement::open_store(
+        *self->reactor_, {where.location, {where.authority, where.certificate, where.key}, where.user_file});
+    if (!store.ok()) return store.status();
+    self->store_ = std::move(*store);
+    options.ask_store = [store = self->store_.get(), closed = &self->store_closed_] {
+      return read_store(store, closed);
+    };
+  }
   options.name = name_of(shared.flags);
   options.worker = index;
   options.snapshot_mode = snapshot_mode(shared.flags);
@@ -162,12 +181,19 @@ Status WorkerThread::connect() {
   return reactor_->run_until(connect_in_time());
 }
 
+// Calls under way give up.
+reactor::Task<void> WorkerThread::close_store() {
+  if (store_ == nullptr || std::exchange(store_closed_, true)) co_return;
+  co_await store_->close();
+}
+
 reactor::Task<void> WorkerThread::serve(std::function<reactor::Task<void>()> also) {
   reactor::Gate gate;
   if (also) reactor_->spawn(gate, also());
   while (!stopping_) co_await stop_->wait();
   co_await server_->stop();
   co_await gate.close();
+  co_await close_store();
   co_await worker_->stop();
 }
 

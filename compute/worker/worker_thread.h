@@ -9,6 +9,7 @@
 
 #include "common/fabric/tcp/client.h"
 #include "common/fabric/verbs/options.h"
+#include "common/placement/configuration_store.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/turn_times.h"
 #include "compute/cluster/location_cache.h"
@@ -65,12 +66,15 @@ class WorkerThread {
  private:
   explicit WorkerThread(SharedState& shared);
   reactor::Task<Status> connect_in_time();
+  reactor::Task<void> close_store();
   reactor::Task<void> serve(std::function<reactor::Task<void>()> also);
 
   SharedState& shared_;
   std::unique_ptr<reactor::Reactor> reactor_;
   std::unique_ptr<reactor::TurnClock> turn_clock_;
   std::unique_ptr<fabric::ClientFabric> fabric_;
+  std::unique_ptr<placement::ConfigurationStore> store_;  // null: there is none
+  bool store_closed_ = false;
   std::unique_ptr<Worker> worker_;
   std::unique_ptr<sql::PlanningQueue> planning_;
   std::unique_ptr<pgwire::Server> server_;

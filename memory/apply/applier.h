@@ -1,11 +1,12 @@
 // Installs what journal entries say in this server's region, for commits whose owner cannot: it is dead, or
-// has lost its connection. Compute servers install their own commits. Redo after a restart is redo.h.
+// has lost its connection; and for those that ask for it by call (memory/calls/batch_call.cc). Otherwise
+// compute servers install their own commits. Redo after a restart is redo.h.
 //
-// The decider (memory/coordinator/decider.h) says which commits are installed. Their owner is fenced here,
-// so of all that it posted a prefix has landed, and nothing more comes. An item is guarded by its lock
-// word. While that is exactly the commit's own ⟨slot, counter, locked⟩, no other peer writes what the item
-// covers, and the item is installed; any other value means that it was installed before. So an entry may
-// be applied any number of times.
+// The decider (memory/coordinator/decider.h) says which commits are installed without their owner. That is
+// fenced here, so of all that it posted a prefix has landed, and nothing more comes. An item is guarded by
+// its lock word. While that is exactly the commit's own ⟨slot, counter, locked⟩, no other peer writes what
+// the item covers, and the item is installed; any other value means that it was installed before. So an entry
+// may be applied any number of times.
 //
 // The bytes under the lock are written by the CPU, a word at a time. The lock word itself is released by a
 // CAS through the loopback channel, in the atomicity domain of the compute servers' CASes (fabric.h, 4),

@@ -18,6 +18,9 @@ using layout::RecordLayout;
 
 namespace {
 
+// Updates that wait, judged without letting others run.
+constexpr std::size_t kJudged = 256;
+
 std::string name_of(HeaderWord version) {
   return "<slot " + std::to_string(version.stamp().slot) + ", counter " +
          std::to_string(version.stamp().counter) + ">";
@@ -103,7 +106,7 @@ Status Redo::apply_update(const JournalItem& item) {
   const Result<bool> installed = install(item.lock, item.displaced, item.image);
   if (!installed.ok()) return installed.status();
   if (*installed) return go_on(item.lock, header.header_word());
-  Update update{header.table, header.header_word(), {item.image.begin(), item.image.end()}};
+  Update update{header.table, header.header_word(), {item.image.begin(), item.image.end()}, age_};
   const auto [known, is_new] =
       waiting_.try_emplace(Link(item.lock.value, item.displaced.value()), std::move(update));
   if (!is_new && known->second.stamp != header.header_word()) {
@@ -148,7 +151,7 @@ Status Redo::check_older(GlobalAddress record, HeaderWord displaced, const Updat
   if (bytes.empty()) return Status();  // its life is over
   const BodyHeader standing = layout::decode_body_header(bytes.data());
   if (standing.incarnation != layout::decode_body_header(update.image.data()).incarnation) return Status();
-  if (standing.header_word() == update.stamp || displaced_.contains(link_hash(record, update.stamp)))
+  if (standing.header_word() == update.stamp || was_displaced(link_hash(record, update.stamp)))
     return Status();
   if (!shape.timestamps && standing.displaced == update.stamp) return Status();
   return corrupt(record, "stands at version " + name_of(standing.header_word()) + ", and the log has " +
@@ -163,7 +166,27 @@ Status Redo::finish() {
   }
   waiting_.clear();
   displaced_.clear();
+  earlier_displaced_.clear();
+  oldest_displaced_.clear();
   return Status();
+}
+
+Result<bool> Redo::end_earlier_ages() {
+  auto waiting = judged_ ? waiting_.upper_bound(*judged_) : waiting_.begin();
+  for (std::size_t left = kJudged; left != 0 && waiting != waiting_.end(); --left) {
+    const auto& [link, update] = *waiting;
+    judged_ = link;
+    if (update.age == age_) {
+      ++waiting;
+      continue;
+    }
+    Status status = judge(check_older(GlobalAddress(link.first), HeaderWord(link.second), update));
+    if (!status.ok()) return status;
+    waiting = waiting_.erase(waiting);
+  }
+  if (waiting != waiting_.end()) return true;
+  judged_.reset();
+  return false;
 }
 
 }  // namespace namdb::memory

@@ -13,7 +13,8 @@
 // that stands there itself, or displaced by one that the log has. Otherwise something is missing.
 //
 // Records only: buckets, rings and indexes are made anew from them. A record is left unlocked, with an empty
-// ring. Memory: the images that wait, and 8 bytes for each update. One thread; nothing suspends.
+// ring. Memory: the images that wait, and 8 bytes for each update of the last three ages. One thread; nothing
+// suspends.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -62,6 +63,19 @@ class Redo {
   // missing.
   Status finish();
 
+  // Of a log that goes on and on, of which more has been applied than the checkpoint knows: a new age begins.
+  void begin_age() {
+    ++age_;
+    oldest_displaced_ = std::exchange(earlier_displaced_, std::exchange(displaced_, {}));
+  }
+  // All entries that were in the log when the last age began have been applied. Updates that wait since then
+  // are judged as finish() does, and forgotten: some hundreds, and true while there are more. An update is
+  // judged when the age after its own ends; its successor's may be the one before, since an entry of another
+  // server's transaction may be decided later than the one that displaces its version.
+  Result<bool> end_earlier_ages();
+  // Updates of this age.
+  std::size_t displaced_in_age() const { return displaced_.size(); }
+
   // From now on births are counted, by table, that are left out because the catalog does not have the table,
   // or the table not the place. Most of them are of rows that had gone since.
   void count_homeless() { counts_homeless_ = true; }
@@ -84,6 +98,7 @@ class Redo {
     std::uint32_t table = 0;
     layout::HeaderWord stamp;
     std::vector<std::byte> image;
+    std::uint64_t age = 0;
   };
   // The error, or none where it is left out.
   Status judge(Status status);
@@ -97,6 +112,9 @@ class Redo {
   // The body of that table's record; empty where it has none.
   std::vector<std::byte> body(layout::GlobalAddress record, std::uint32_t table,
                               const layout::RecordLayout& shape) const;
+  bool was_displaced(std::uint64_t link) const {
+    return displaced_.contains(link) || earlier_displaced_.contains(link) || oldest_displaced_.contains(link);
+  }
   Status check_older(layout::GlobalAddress record, layout::HeaderWord displaced, const Update& update) const;
 
   const Region& region_;
@@ -104,6 +122,10 @@ class Redo {
   std::map<Link, Update> waiting_;  // by the version that it displaces
   absl::flat_hash_set<std::uint64_t>
       displaced_;  // hashes of links: the versions that updates of the log displace
+  absl::flat_hash_set<std::uint64_t> earlier_displaced_;  // likewise, in the age before
+  absl::flat_hash_set<std::uint64_t> oldest_displaced_;   // and before that
+  std::optional<Link> judged_;                            // the last one that end_earlier_ages() has passed
+  std::uint64_t age_ = 0;
   bool counts_homeless_ = false;
   std::map<std::uint32_t, std::uint64_t> homeless_;
   bool leaves_out_ = false;

@@ -174,6 +174,42 @@ class RedoRun {
     }
     return redo.finish();
   }
+  // The log goes on behind all that the checkpoint knows, `known` the last of it, and ages end all the time.
+  Status redo_in_ages(int first, int known) {
+    Redo redo(*memory_.region, places_);
+    for (int index = first; index < static_cast<int>(lives_.commits.size()); ++index) {
+      Status status = redo.apply(commit(index).entry(kRecord));
+      if (status.ok() && index >= known) status = redo.end_earlier_ages().status();
+      if (!status.ok()) return status;
+      if (index >= known) redo.begin_age();
+    }
+    CHECK(redo.waiting() == 0);
+    return redo.finish();
+  }
+  // An update behind which an age ends.
+  Status judge(int index) {
+    Redo redo(*memory_.region, places_);
+    REQUIRE(redo.apply(commit(index).entry(kRecord)).ok());
+    REQUIRE(redo.end_earlier_ages().ok());
+    redo.begin_age();
+    return redo.end_earlier_ages().status();
+  }
+  // The update is decided an age later than those behind it.
+  Status judge_late(int index, const std::vector<int>& earlier) {
+    Redo redo(*memory_.region, places_);
+    const auto end_age = [&redo] {
+      Status status = redo.end_earlier_ages().status();
+      redo.begin_age();
+      return status;
+    };
+    for (const int each : earlier) REQUIRE(redo.apply(commit(each).entry(kRecord)).ok());
+    REQUIRE(end_age().ok());
+    REQUIRE(redo.apply(commit(index).entry(kRecord)).ok());
+    REQUIRE(end_age().ok());
+    Status status = end_age();
+    CHECK(redo.waiting() == 0);
+    return status;
+  }
   Body standing() const {
     Body body(lives_.shape.body_bytes());
     memory_.region->read(kRecord.offset() + 8, body);
@@ -291,6 +327,34 @@ TEST_CASE("redo stops where a version is missing, and names record and versions"
   // The version that the standing one displaced is older.
   one.run.load({5, false, kSecondGrant});
   CHECK(one.run.redo({4}).ok());
+}
+
+TEST_CASE("a log that goes on is judged age by age, and nothing waits for ever", "[redo]") {
+  RedoRegion memory;
+  const Lives lives(shape_of(4, false), layout::ImageForm::shorter);
+  RedoRun run(memory, lives);
+  for (const Checkpoint& checkpoint : kCheckpoints) {
+    // An age more has to end behind the last entry that waits.
+    if (checkpoint.last > 3) continue;
+    for (int first = 0; first <= checkpoint.last + 1; ++first) {
+      INFO("checkpoint at " << checkpoint.last << ", log from " << first);
+      run.load(checkpoint);
+      REQUIRE(run.redo_in_ages(first, checkpoint.last).ok());
+      REQUIRE(run.stands(5));
+    }
+  }
+  // The version between 0 and 2 is missing.
+  run.load({0, false, kFirstGrant});
+  CHECK(names(run.judge(2), "stands at version <slot 30, counter 5>"));
+}
+
+TEST_CASE("an update that is decided later than the one behind it is older than what stands", "[redo]") {
+  RedoRegion memory;
+  // Records with timestamps do not say what they displaced.
+  const Lives lives(shape_of(4, true), layout::ImageForm::shorter);
+  RedoRun run(memory, lives);
+  run.load({2, false, kFirstGrant});
+  CHECK(run.judge_late(1, {2}).ok());
 }
 
 TEST_CASE("births and updates at a place that no table has any more are over", "[redo]") {

@@ -91,7 +91,7 @@ Status unreadable_reply(layout::ServerId server) {
 }
 
 reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot) {
-  if (is_restored(*server, slot)) co_return server->opening_service->look(slot);
+  if (is_restored(*server, slot)) co_return co_await server->opening_service->look(slot);
   Journals& journals = server->journals;
   calls::LookReply reply;
   const JournalStream* stream = journals.find(slot);

@@ -21,14 +21,15 @@ Result<OpeningService*> service_for(const Caller& caller) {
 }
 
 // Channels of an earlier process of that memory server are to be gone, whose calls may still be under way.
-// The transport knows of that process's end; where it does not hear, the channels are destroyed.
+// The transport knows of that process's end; where it does not hear, the channels are destroyed. The caller
+// may be the earlier one, and its channel about to break, or broken: later channels are left alone.
 reactor::Task<Status> await_predecessors(Caller caller) {
   ServerState& server = caller.server;
   const std::string name = caller.peer().name;
   const std::string compute_id = caller.peer().compute_id;
   const auto earlier = [&server, &name, caller] {
     return std::ranges::find_if(server.peers.all(), [&](const auto& entry) {
-      return entry.second.memory_server && entry.second.name == name && entry.first != caller.id;
+      return entry.second.memory_server && entry.second.name == name && entry.first < caller.id;
     });
   };
   const std::uint64_t deadline_ns = server.executor.now_ns() + kPatience_ns;

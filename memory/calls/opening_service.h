@@ -28,8 +28,8 @@ class OpeningService {
   // --- journals that the log has from before this process, while it opens (memory/calls/decide.h) ---
   // The slot has one that has not ended.
   virtual bool restored(std::uint32_t slot) const = 0;
-  // Each for such a slot.
-  virtual calls::LookReply look(std::uint32_t slot) const = 0;
+  // Each for such a slot. A look tells what outlives this host: copies in sync have it.
+  virtual reactor::Task<Result<calls::LookReply>> look(std::uint32_t slot) = 0;
   // Records the verdicts durably; the parts of commits are redone. Error corrupt_data where the opposite is
   // recorded, or a part of a commit is not there.
   virtual reactor::Task<Status> record(std::uint32_t slot, std::vector<std::uint32_t> counters,

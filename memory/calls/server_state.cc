@@ -88,6 +88,8 @@ void ServerState::discard(std::uint32_t id) {
 }
 
 void ServerState::undo_creations(fabric::PeerId peer) {
+  // Behind the server's end nothing waits for it: the next process undoes what nobody has finished.
+  if (gate.closing()) return;
   if (control->logged()) return executor.spawn(gate, undo_logged_creations(peer));
   for (const std::uint32_t undone : catalog->disconnected(peer)) discard(undone);
   settled.notify_all();
@@ -105,7 +107,7 @@ reactor::Task<void> ServerState::undo_logged_creations(fabric::PeerId peer) {
 }
 
 void ServerState::erase_replaced_indexes() {
-  if (catalog->indexes_beside().empty()) return;
+  if (catalog->indexes_beside().empty() || gate.closing()) return;
   const std::uint64_t acknowledged = peers.acknowledged().catalog;
   if (!catalog->has_replaced(acknowledged)) return;
   if (!control->logged()) return catalog->acknowledged(acknowledged);
@@ -164,7 +166,7 @@ void ServerState::request_shutdown() {
 void ServerState::start_fence(const std::string& compute_id) {
   peers.remember_fenced(compute_id);
   fenced.notify_all();  // a fence that this compute server waits for must not hold up its own
-  if (!peers.of(compute_id).empty()) executor.spawn(gate, fence_peers(compute_id));
+  if (!peers.of(compute_id).empty() && !gate.closing()) executor.spawn(gate, fence_peers(compute_id));
 }
 
 reactor::Task<void> ServerState::fence_peers(std::string compute_id) {

@@ -20,6 +20,8 @@
 
 namespace namdb::memory {
 
+class WarmRegion;
+
 // Those that the process was started with.
 struct CommandLine {
   int argc;
@@ -36,6 +38,8 @@ struct Process {
   PlaceKeeper* keeper;           // null at level `memory`
   std::uint64_t* away_since_ns;  // when the region that has come was paused where it was; 0: it was not
   placement::ConfigurationStore* store;  // null: there is none
+  // A copy's region in memory, from the life without the region for the life with it.
+  std::unique_ptr<WarmRegion>* warm;
 };
 
 // Each logs the error, and gives the exit code.

@@ -1,9 +1,7 @@
 #include "memory/daemon/region_life.h"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -19,7 +17,9 @@
 #include "common/placement/configuration.h"
 #include "common/service/service_manager.h"
 #include "memory/daemon/region_folder.h"
+#include "memory/daemon/region_parts.h"
 #include "memory/daemon/store_look.h"
+#include "memory/daemon/warm_region.h"
 #include "memory/metrics/server_watch.h"
 #include "memory/opening/checkpoints.h"
 #include "memory/opening/durable_database.h"
@@ -47,8 +47,10 @@ struct Durable {
   std::unique_ptr<Checkpoints> checkpoints;      // while it serves
   placement::ConfigurationStore::Stored stored;  // with a configuration store
   std::unique_ptr<Copies> copies;                // while it serves, with a store
+  bool deposed = false;                          // a copy had taken over
   Status failure;                                // of the disk
   bool met = false;                              // the others of several memory servers: it listens
+  bool signalled = false;                        // the process is to end, whatever becomes of the region
   // Without a store: the region, although this host has not given it up.
   std::optional<placement::Place> elsewhere;
 };
@@ -67,6 +69,14 @@ void end_if_elsewhere(Durable* durable, MemoryServer* server) {
   });
 }
 
+// The process goes on as another host of the region, unless a signal came, which nobody sees again. As
+// host_region() returns.
+std::optional<int> without_region(const Durable& durable) {
+  if (!durable.signalled) return std::nullopt;
+  spdlog::info("stopped");
+  return 0;
+}
+
 // The folder is never opened again. As host_region() returns.
 std::optional<int> leave_region(reactor::Reactor& reactor, const Durable& durable) {
   PlaceRecord record = durable.keeper->record();
@@ -75,7 +85,7 @@ std::optional<int> leave_region(reactor::Reactor& reactor, const Durable& durabl
   record.configuration.set(record.server_id, *durable.elsewhere);
   const Status status = reactor.run_until(durable.keeper->store(std::move(record)));
   if (!status.ok()) return disk_failed(status);
-  return std::nullopt;
+  return without_region(durable);
 }
 
 // Called when a write or a sync has failed: nothing more becomes durable.
@@ -89,7 +99,7 @@ std::function<void(const Status&)> end_at_failure(Durable* durable, MemoryServer
 }
 
 // Until a signal that ends the process. `reload`: at each SIGHUP.
-reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server,
+reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server, Durable* durable,
                                  std::function<void()> reload = {}) {
   Result<int> signal = co_await signals->next();
   while (signal.ok() && *signal == SIGHUP) {
@@ -98,17 +108,46 @@ reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server
   }
   if (!signal.ok()) co_return;  // cancelled: the end has another reason
   spdlog::info("{}: stopping", signal.value() == SIGTERM ? "SIGTERM" : "SIGINT");
+  durable->signalled = true;
   server->request_shutdown();
 }
 
-// One of several memory servers answers the others before it has opened.
+void start_copies(MemoryServer* server, const Process& process, DurableDatabase* database, Durable* durable) {
+  CopiesOptions options;
+  options.address = process.flags->store.address;
+  options.on_failure = end_at_failure(durable, server);
+  durable->copies =
+      std::make_unique<Copies>(server->parts(), *durable->disk, database->log(), database->checkpoints(),
+                               *durable->keeper, *process.store, durable->stored, std::move(options));
+  durable->copies->start();
+}
+
+// By the store this host is not the primary.
+bool is_elsewhere(const Process& process, const Durable& durable) {
+  return durable.stored.revision != 0 &&
+         durable.stored.configuration.place(process.flags->options.server_id).address !=
+             process.flags->store.address;
+}
+
+// One of several memory servers answers the others before it has opened. They act on what its log says, so
+// copies have that before.
 reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabric* fabric,
-                                       const fabric::Transport* transport, const Flags* flags,
-                                       Durable* durable) {
+                                       const Process* process, DurableDatabase* database, Durable* durable) {
   // Once workers may come, its creation must not begin anew.
   Status status = durable->folder->is_new() ? durable->folder->created() : Status();
   if (!status.ok()) co_return status;
-  server->meet(*fabric, transport->make_client);
+  if (process->store != nullptr) {
+    auto stored = co_await claim_opening_region(process, durable->folder->identity().database_id,
+                                                database->checkpoints().generation(),
+                                                [server] { return server->parts().shutdown; });
+    if (!stored.ok()) co_return stored.status();
+    durable->stored = std::move(*stored);
+    if (is_elsewhere(*process, *durable)) co_return opening_ends();
+    server->links().learn_places(durable->stored.configuration);
+  }
+  const Flags* const flags = process->flags;
+  server->meet(*fabric, process->transport->make_client);
+  if (process->store != nullptr) start_copies(server, *process, database, durable);
   durable->met = true;
   spdlog::info("waiting for the other memory servers, to open together");
   status = co_await fabric->listen(flags->listen);
@@ -117,13 +156,21 @@ reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabri
   co_return status;
 }
 
+reactor::Task<void> end_copies(Durable* durable) {
+  if (durable->copies == nullptr) co_return;
+  co_await durable->copies->close();
+  durable->deposed = durable->copies->deposed();
+  durable->copies.reset();  // it watches the log, which goes next
+}
+
 // Creates or opens the database.
-reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* server,
-                                    fabric::ServerFabric* fabric, const fabric::Transport* transport,
-                                    const Flags* flags, Durable* durable) {
+reactor::Task<Status> open_database(const Process* process, MemoryServer* server,
+                                    fabric::ServerFabric* fabric, WarmRegion* warm, Durable* durable) {
+  reactor::Reactor* const reactor = process->reactor;
+  const Flags* const flags = process->flags;
   reactor::Signals signals(*reactor, {SIGTERM, SIGINT});
   reactor::Gate gate;
-  reactor->spawn(gate, await_signal(&signals, server));
+  reactor->spawn(gate, await_signal(&signals, server, durable));
   DurableOptions options;
   options.database_id = durable->folder->identity().database_id;
   options.log = log_options(*flags);
@@ -135,13 +182,16 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
     spdlog::info("opening, {}", line);
     service::tell_progress("Opens the database: " + line, kOpeningPatience_ns);
   };
-  options.meet = [server, fabric, transport, flags, durable] {
-    return listen_to_others(server, fabric, transport, flags, durable);
+  options.meet = [server, fabric, process, durable](DurableDatabase& database) {
+    return listen_to_others(server, fabric, process, &database, durable);
   };
+  options.part = [durable] { return end_copies(durable); };
   const std::string folder = durable->folder->log().parent_path().string();
   DurableDatabase::Opening opening =
       durable->folder->is_new()
           ? DurableDatabase::create(*reactor, *durable->disk, folder, *server, std::move(options))
+      : warm != nullptr
+          ? warm->database().open(std::move(options))
           : DurableDatabase::open(*reactor, *durable->disk, folder, *server, std::move(options));
   auto database = co_await std::move(opening);
   co_await signals.cancel();
@@ -150,7 +200,10 @@ reactor::Task<Status> open_database(reactor::Reactor* reactor, MemoryServer* ser
   durable->database = std::move(*database);
   Status status = durable->failure;
   if (status.ok() && durable->folder->is_new()) status = durable->folder->created();
-  if (!status.ok()) co_await durable->database->close();
+  if (!status.ok()) {
+    co_await end_copies(durable);
+    co_await durable->database->close();
+  }
   co_return status;
 }
 
@@ -194,17 +247,6 @@ void start_checkpoints(MemoryServer* server, Durable* durable) {
   durable->host->start();
 }
 
-void start_copies(MemoryServer* server, const Process& process, Durable* durable) {
-  CopiesOptions options;
-  options.address = process.flags->store.address;
-  options.on_failure = end_at_failure(durable, server);
-  DurableDatabase& database = *durable->database;
-  durable->copies =
-      std::make_unique<Copies>(server->parts(), *durable->disk, database.log(), database.checkpoints(),
-                               *durable->keeper, *process.store, durable->stored, std::move(options));
-  durable->copies->start();
-}
-
 // Settings that can change while it serves, from the configuration as it is now.
 void reload_settings(const CommandLine& command_line, Checkpoints* checkpoints) {
   const Result<Flags> flags = reread_flags(command_line.argc, command_line.argv);
@@ -239,8 +281,9 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
   server->start(*fabric, process->transport->make_client);
   reactor::Gate damage;
   if (durable->database) {
+    if (process->store != nullptr && !durable->copies)
+      start_copies(server, *process, durable->database.get(), durable);
     start_checkpoints(server, durable);
-    if (process->store != nullptr) start_copies(server, *process, durable);
     const Opened& opened = durable->database->opened();
     if (!opened.lost.empty() || opened.damaged_chunks != 0)
       reactor->spawn(damage, pass_damage(durable->checkpoints.get()));
@@ -253,7 +296,7 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
     const auto reload = [command_line, durable] {
       reload_settings(command_line, durable->checkpoints.get());
     };
-    reactor->spawn(gate, await_signal(&signals, server, reload));
+    reactor->spawn(gate, await_signal(&signals, server, durable, reload));
     spdlog::info("ready at {} ({})", listening_address(*fabric, flags->listen), fabric->name());
     tell_how_long_away(*process);
     if (!watch->address().empty()) spdlog::info("metrics at http://{}/metrics", watch->address());
@@ -279,29 +322,9 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
   co_return status;
 }
 
-RegionGrowth growth_of(RegionMemory& region) {
-  return {region.limit_bytes(), [&region](std::uint64_t length_bytes) {
-            Result<std::uint64_t> longer = region.grow(length_bytes);
-            if (longer.ok()) {
-              spdlog::info("the region has grown to {} MiB, limit {} MiB", *longer >> 20,
-                           region.limit_bytes() >> 20);
-            }
-            return longer;
-          }};
-}
-
 int stopped_early() {
   spdlog::info("stopped while the database opened");
   return 0;
-}
-
-std::atomic<bool> without_memory{false};
-
-// On the thread that allocates the region, while others run.
-void end_without_memory(const Status& why) {
-  spdlog::error("{}, and this memory server ends", why.message());
-  without_memory = true;
-  ::kill(::getpid(), SIGTERM);
 }
 
 }  // namespace
@@ -315,31 +338,26 @@ std::optional<int> host_region(const Process& process) {
     return stopped_early();
   if (!database_folder.ok()) return refuse(database_folder.status());
 
+  const std::unique_ptr<WarmRegion> warm = std::move(*process.warm);
   const bool opens_data = *database_folder && !(*database_folder)->is_new();
-  const Result<std::unique_ptr<RegionMemory>> memory = RegionMemory::create(
-      flags.region_bytes, flags.region_limit_bytes, flags.huge_pages, [] { return memory_limits(); },
-      opens_data ? Missing(end_without_memory) : nullptr);
-  if (!memory.ok()) return refuse(memory.status());
-  RegionMemory& region = **memory;
-  if (!region.warning().empty()) spdlog::warn("{}", region.warning());
-  spdlog::info("region of {} MiB on {} pages, limit {} MiB", region.bytes().size() >> 20,
-               region.huge_pages() ? "2 MiB" : "ordinary", region.limit_bytes() >> 20);
+  Result<RegionParts> made =
+      warm != nullptr ? RegionParts()
+                      : make_region(reactor, flags, opens_data ? Missing(end_without_memory) : nullptr);
+  if (!made.ok()) return refuse(made.status());
+  RegionParts& parts = warm != nullptr ? warm->parts() : *made;
+  RegionMemory& region = *parts.memory;
+  MemoryServer* const server = parts.server.get();
   if (flags.options.durability == Durability::memory)
     spdlog::info("durability is memory: what is committed is lost when this process ends");
 
-  flags.options.huge_pages = region.huge_pages();
-  flags.options.notice = [](const std::string& line) { spdlog::warn("{}", line); };
-  Result<std::unique_ptr<MemoryServer>> server =
-      MemoryServer::create(reactor, region.bytes(), flags.options, growth_of(region));
-  if (!server.ok()) return refuse(server.status());
   const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
                                   region.descriptor()};
   if (!flags.listen_local.empty())
     spdlog::info("compute servers on this machine may map the region: {}", flags.listen_local);
   const std::unique_ptr<fabric::ServerFabric> fabric =
-      make_fabric(reactor, transport, area, **server, flags.listen_local);
+      make_fabric(reactor, transport, area, *server, flags.listen_local);
   Durable durable;
-  metrics::DaemonWatch::Subject subject = watched(**server, *fabric);
+  metrics::DaemonWatch::Subject subject = watched(*server, *fabric);
   subject.add_metrics = [add_server = subject.add_metrics, &durable, &flags](metrics::MetricPage& page) {
     add_server(page);
     if (durable.copies == nullptr) return;
@@ -353,7 +371,7 @@ std::optional<int> host_region(const Process& process) {
   };
   const auto watch = metrics::DaemonWatch::create(reactor, std::move(subject), flags.service.metrics_listen);
   if (!watch.ok()) {
-    reactor.run_until(leave_others(server->get(), fabric.get(), false));
+    reactor.run_until(leave_others(server, fabric.get(), false));
     return refuse(watch.status());
   }
   durable.folder = std::move(*database_folder);
@@ -361,43 +379,55 @@ std::optional<int> host_region(const Process& process) {
   durable.keeper = process.keeper;
   durable.pace.interval_ns = flags.checkpoint_interval_ns;
   durable.pace.rate_bytes = flags.checkpoint_rate_bytes;
-  (*server)->parts().has_store = process.store != nullptr;
+  server->parts().has_store = process.store != nullptr;
   if (durable.folder) {
     durable.keeper->know_database(durable.folder->identity().database_id);
-    (*server)->links().learn_places(durable.keeper->record().configuration);
-    if (process.store == nullptr) end_if_elsewhere(&durable, server->get());
+    server->links().learn_places(durable.keeper->record().configuration);
+    if (process.store == nullptr) end_if_elsewhere(&durable, server);
     const Status status =
-        reactor.run_until(open_database(&reactor, server->get(), fabric.get(), &transport, &flags, &durable));
-    if (!status.ok()) reactor.run_until(leave_others(server->get(), fabric.get(), durable.met));
+        reactor.run_until(open_database(&process, server, fabric.get(), warm.get(), &durable));
+    if (!status.ok()) reactor.run_until(leave_others(server, fabric.get(), durable.met));
     if (!durable.failure.ok()) return disk_failed(durable.failure);
     if (!status.ok() && durable.elsewhere) return leave_region(reactor, durable);
+    // A copy has taken over meanwhile, or before.
+    if (!status.ok() && durable.deposed) return without_region(durable);
+    if (!status.ok() && is_elsewhere(process, durable)) {
+      const Status failed = become_copy(process, durable.stored);
+      return failed.ok() ? without_region(durable) : std::optional<int>(refuse(failed));
+    }
     if (!status.ok() && status.code() == ErrorCode::admin_shutdown) return stopped_early();
+    if (!status.ok() && warm != nullptr && !durable.met) {
+      spdlog::error("what was kept of the copy in memory is of no use, and it opens from its folder: {}",
+                    status.message());
+      return without_region(durable);
+    }
     if (!status.ok()) return refuse(status);
     tell_what_opened(durable);
   }
-  if (process.store != nullptr) {
-    auto stored = claim_opened_region(process, durable.folder->identity().database_id);
+  if (process.store != nullptr && !durable.copies) {
+    auto stored = claim_opened_region(process, durable.folder->identity().database_id,
+                                      durable.database->checkpoints().generation());
     Status failed = stored.status();
-    const bool elsewhere =
-        failed.ok() && stored->configuration.place(flags.options.server_id).address != flags.store.address;
-    if (elsewhere) failed = become_copy(process, *stored);
+    if (failed.ok()) durable.stored = std::move(*stored);
+    const bool elsewhere = is_elsewhere(process, durable);
+    if (elsewhere) failed = become_copy(process, durable.stored);
     if (elsewhere || !failed.ok()) {
-      reactor.run_until(leave_others(server->get(), fabric.get(), durable.met));
+      reactor.run_until(leave_others(server, fabric.get(), durable.met));
       reactor.run_until(durable.database->close());
-      if (failed.ok()) return std::nullopt;
+      if (failed.ok()) return without_region(durable);
       return failed.code() == ErrorCode::admin_shutdown ? stopped_early() : refuse(failed);
     }
-    durable.stored = std::move(*stored);
-    (*server)->links().learn_places(durable.stored.configuration);
+    server->links().learn_places(durable.stored.configuration);
   }
 
   const Status status =
-      reactor.run_until(serve(&reactor, server->get(), fabric.get(), &process, &durable, watch->get()));
+      reactor.run_until(serve(&reactor, server, fabric.get(), &process, &durable, watch->get()));
   if (!durable.failure.ok()) return disk_failed(durable.failure);
   if (!status.ok()) return refuse(status);
-  if (without_memory) return config::kExitFailure;
+  if (ended_without_memory()) return config::kExitFailure;
   if (durable.elsewhere) return leave_region(reactor, durable);
-  if (durable.keeper != nullptr && durable.keeper->record().state != PlaceState::here) return std::nullopt;
+  if (durable.keeper != nullptr && durable.keeper->record().state != PlaceState::here)
+    return without_region(durable);
   spdlog::info("stopped");
   return 0;
 }

@@ -16,23 +16,30 @@ namespace {
 
 using placement::ConfigurationStore;
 
+void fill_claim(const Process& process, std::function<bool()> stopping, ClaimOptions* options) {
+  options->server_id = process.flags->options.server_id;
+  options->server_count = process.flags->options.server_count;
+  options->address = process.flags->store.address;
+  options->number = process.keeper->record().configuration.place(options->server_id).number;
+  options->stopping = std::move(stopping);
+  options->notice = [](const std::string& line) {
+    spdlog::warn("{}", line);
+    service::tell_status(line);
+  };
+}
+
 reactor::Task<Result<ConfigurationStore::Stored>> ask_store(const Process* process, ClaimOptions options) {
   reactor::Signals signals(*process->reactor, {SIGTERM, SIGINT});
   reactor::Gate gate;
   bool stopping = false;
   process->reactor->spawn(gate, await_end(&signals, &stopping));
-  options.server_id = process->flags->options.server_id;
-  options.server_count = process->flags->options.server_count;
-  options.address = process->flags->store.address;
-  options.number = process->keeper->record().configuration.place(options.server_id).number;
-  options.stopping = [&stopping] { return stopping; };
-  options.notice = [](const std::string& line) {
-    spdlog::warn("{}", line);
-    service::tell_status(line);
-  };
+  fill_claim(*process, [&stopping] { return stopping; }, &options);
   auto stored = co_await claim_region(process->reactor, process->store, std::move(options));
   co_await signals.cancel();
   co_await gate.close();
+  // Nobody sees the signal again.
+  if (stopping && stored.ok())
+    co_return Status(ErrorCode::admin_shutdown, "stopped while it asked the configuration store");
   co_return stored;
 }
 
@@ -80,10 +87,23 @@ std::optional<int> look_at_store(const Process& process) {
   return std::nullopt;
 }
 
-Result<ConfigurationStore::Stored> claim_opened_region(const Process& process, std::uint64_t database_id) {
+Result<ConfigurationStore::Stored> claim_opened_region(const Process& process, std::uint64_t database_id,
+                                                       std::uint64_t generation) {
   ClaimOptions options;
+  options.generation = generation;
   options.database_id = database_id;
   return process.reactor->run_until(ask_store(&process, std::move(options)));
+}
+
+reactor::Task<Result<ConfigurationStore::Stored>> claim_opening_region(const Process* process,
+                                                                       std::uint64_t database_id,
+                                                                       std::uint64_t generation,
+                                                                       std::function<bool()> stopping) {
+  ClaimOptions options;
+  options.generation = generation;
+  options.database_id = database_id;
+  fill_claim(*process, std::move(stopping), &options);
+  co_return co_await claim_region(process->reactor, process->store, std::move(options));
 }
 
 }  // namespace namdb::memory

@@ -8,8 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "common/config/daemon_flags.h"
 #include "common/metrics/daemon_watch.h"
 #include "common/service/service_manager.h"
+#include "memory/daemon/region_parts.h"
+#include "memory/daemon/warm_region.h"
 #include "memory/placement/vacancy.h"
 #include "memory/process/database_folder.h"
 #include "memory/process/region_memory.h"
@@ -49,10 +52,32 @@ reactor::Task<Status> stay_vacant(const Process* process, Vacancy* vacancy, metr
   co_return status;
 }
 
+Result<std::unique_ptr<CopyImage>> make_image(const Process& process) {
+  Flags& flags = *process.flags;
+  const PlaceRecord& record = process.keeper->record();
+  flags.options.server_id = record.server_id;
+  const auto memory = std::make_shared<WarmMemory>();
+  auto parts = make_region(*process.reactor, flags, [memory](const Status& why) {
+    memory->is_missing = true;
+    if (memory->is_needed) end_without_memory(why);
+  });
+  if (!parts.ok()) return parts.status();
+  return std::unique_ptr<CopyImage>(std::make_unique<WarmRegion>(std::move(*parts), memory, *process.reactor,
+                                                                 *process.disk, process.keeper->folder(),
+                                                                 record.database_id));
+}
+
+// The image is one that make_image() made.
+std::unique_ptr<WarmRegion> warm_region(std::unique_ptr<CopyImage> image) {
+  return std::unique_ptr<WarmRegion>(static_cast<WarmRegion*>(image.release()));
+}
+
 }  // namespace
 
 std::optional<int> host_nothing(const Process& process) {
   const Flags& flags = *process.flags;
+  // A region that was to be opened, and has gone elsewhere.
+  process.warm->reset();
   const Result<std::unique_ptr<RegionMemory>> memory =
       RegionMemory::create(RegionMemory::kUnit_bytes, RegionMemory::kUnit_bytes, HugePages::never);
   if (!memory.ok()) return refuse(memory.status());
@@ -74,6 +99,7 @@ std::optional<int> host_nothing(const Process& process) {
     following->options.server_count = flags.options.server_count;
     following->options.address = flags.store.address;
     following->options.notice = options.notice;
+    if (flags.store.copy_applies) following->options.make_image = [&process] { return make_image(process); };
   }
   Vacancy vacancy(*process.reactor, process.transport->make_client(), make_server, *process.disk,
                   *process.keeper, std::move(options), std::move(following));
@@ -90,6 +116,9 @@ std::optional<int> host_nothing(const Process& process) {
                         "Bytes of the log that a copy lacks: of the one that lacks "
                         "most, or of this copy.",
                         metrics::amount(follower->lag_bytes()));
+             page.gauge("namdb_memory_copy_unapplied_bytes",
+                        "Bytes of this copy's log that its region in memory lacks: a take-over applies them.",
+                        metrics::amount(follower->unapplied_bytes()));
            },
        .status = [keeper] { return vacancy_text(keeper->record()); },
        .is_well = [] { return true; }},
@@ -100,7 +129,12 @@ std::optional<int> host_nothing(const Process& process) {
   if (!status.ok()) return refuse(status);
   *process.away_since_ns = vacancy.paused_ns();
   process.flags->options.server_id = process.keeper->record().server_id;
-  if (!vacancy.stopped() && process.keeper->record().state == PlaceState::here) return std::nullopt;
+  if (!vacancy.stopped() && process.keeper->record().state == PlaceState::here) {
+    std::unique_ptr<WarmRegion> warm = warm_region(vacancy.take_image());
+    if (warm != nullptr && warm->need_memory()) *process.warm = std::move(warm);
+    return std::nullopt;
+  }
+  if (ended_without_memory()) return config::kExitFailure;
   spdlog::info("stopped");
   return 0;
 }

@@ -99,7 +99,7 @@ reactor::Task<Result<CheckpointStore::Chunk>> CheckpointStore::read(std::uint64_
 
 void CheckpointStore::begin() {
   begun_ = true;
-  ++generation_;
+  generation_ = std::max(generation_, place_number_ << kGenerationCount_bits) + 1;
   chunks_.clear();
   not_synced_.clear();
   if (kept_.empty()) return;

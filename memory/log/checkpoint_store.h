@@ -54,7 +54,10 @@ class CheckpointStore {
   // the key is in the newest.
   reactor::Task<Result<Chunk>> read(std::uint64_t key);
   // The log is needed from here on.
-  LogPosition oldest_redo() const { return kept_.empty() ? 0 : kept_.front().redo_from; }
+  LogPosition oldest_redo() const { return memory::oldest_redo(kept_); }
+
+  // The host has the region under that number now, and new generations bear it (manifest.h).
+  void set_place(std::uint64_t number) { place_number_ = number; }
 
   // --- a new generation ---
   void begin();
@@ -81,6 +84,7 @@ class CheckpointStore {
   LogIdentity identity_;
   std::vector<Manifest> kept_;  // at most two, the older first
   std::uint64_t generation_ = 0;
+  std::uint64_t place_number_ = 0;
   bool begun_ = false;
   std::map<std::uint64_t, ChunkRef> chunks_;           // of the generation that was begun
   std::vector<std::unique_ptr<DiskFile>> not_synced_;  // of its chunks

@@ -216,6 +216,18 @@ TEST_CASE("two generations are kept, and nothing that neither names") {
   CHECK(opened.store->oldest_redo() == 1900);
 }
 
+TEST_CASE("the log is kept for both generations, also where the newer one needs more of it") {
+  Opened opened;
+  opened.open();
+  opened.commit(300, {{1, 11}});
+  opened.commit(200, {{1, 21}});
+  CHECK(opened.store->oldest_redo() == 200);
+  opened.commit(400, {{1, 31}});
+  CHECK(opened.store->oldest_redo() == 200);
+  opened.commit(500, {{1, 41}});
+  CHECK(opened.store->oldest_redo() == 400);
+}
+
 TEST_CASE("a full disk leaves the generations as they are, and no rest behind") {
   Opened opened;
   opened.open();

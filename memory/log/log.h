@@ -129,7 +129,7 @@ class Log {
     LogTail behind;
     std::span<const std::byte> bytes;  // until the watcher returns
   };
-  // Called within the log's tasks with each block, before it is written here.
+  // Called within the log's tasks with each block, before it is written here; of a copy, when it is.
   void watch_blocks(std::function<void(const SealedBlock&)> watcher) { block_watcher_ = std::move(watcher); }
   // flush() returns only when other disks have all up to there, too. Without a call there are none.
   void set_confirmed(LogPosition confirmed);
@@ -143,6 +143,8 @@ class Log {
   // Of a copy: all behind one of tails() is gone for ever when it returns. Ended by a crash, it has taken
   // some of the last blocks away. Error object_not_in_prerequisite_state: there is no such tail.
   reactor::Task<Status> cut(LogTail to);
+  // Of a copy, behind close(): where resume() goes on, without a reader.
+  LogEnd take_end();
   const LogIdentity& identity() const { return identity_; }
   std::uint64_t segment_bytes() const { return segment_bytes_; }
   // Where the first whole segment begins that has all from that position on; nullopt: it is not there any

@@ -68,6 +68,7 @@ reactor::Task<Status> Log::write_sealed(std::span<const std::byte> block) {
   keep_tail(behind);
   ++counters_.writes;
   counters_.written_bytes += block.size();
+  if (block_watcher_) block_watcher_({before, behind, block});
   co_return Status();
 }
 
@@ -108,6 +109,23 @@ reactor::Task<Status> Log::cut(LogTail to) {
   previous_ = to.previous;
   durable_ = appended_ = wanted_ = record_end_ = to.position;
   co_return Status();
+}
+
+LogEnd Log::take_end() {
+  NAMDB_CHECK(closing_ && failure_.ok());
+  LogEnd end;
+  end.identity = identity_;
+  end.segment_bytes = segment_bytes_;
+  end.current = finished_.size();
+  for (LogSegment& segment : finished_) end.segments.push_back(std::move(segment));
+  end.segments.push_back(std::move(current_));
+  for (LogSegment& segment : ahead_) end.segments.push_back(std::move(segment));
+  end.offset = offset_;
+  end.sequence = sequence_;
+  end.previous = previous_;
+  end.position = durable_;
+  end.tails = std::move(tails_);
+  return end;
 }
 
 }  // namespace namdb::memory

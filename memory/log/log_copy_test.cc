@@ -18,7 +18,7 @@ using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
 using testing::kIdentity;
 using testing::run_task;
-using testing::small_options;
+using testing::small_log_options;
 
 const std::string kFirstFolder = "first/log";
 const std::string kCopyFolder = "copy/log";
@@ -37,7 +37,7 @@ struct Source {
   std::vector<Kept> blocks;
 
   Source() {
-    auto made = run_task(executor, Log::create(executor, disk, kFirstFolder, kIdentity, small_options()));
+    auto made = run_task(executor, Log::create(executor, disk, kFirstFolder, kIdentity, small_log_options()));
     REQUIRE(made.ok());
     log = std::move(*made);
     log->watch_blocks([this](const Log::SealedBlock& block) {
@@ -120,7 +120,7 @@ TEST_CASE("a copy that begins within a log has its blocks, and goes on after a r
   ManualExecutor executor;
   FaultDisk disk(executor, 4);
   auto made = run_task(executor, Log::create_copy(executor, disk, kCopyFolder, kIdentity,
-                                                  source.blocks[from].before, small_options()));
+                                                  source.blocks[from].before, small_log_options()));
   REQUIRE(made.ok());
   std::unique_ptr<Log> copy = std::move(*made);
   CHECK(run_task(executor, copy->write_sealed(source.blocks[from + 1].bytes.span())).code() ==
@@ -136,7 +136,7 @@ TEST_CASE("a copy that begins within a log has its blocks, and goes on after a r
   LogEnd end;
   records_in(executor, disk, kCopyFolder, &end);
   auto resumed =
-      run_task(executor, Log::resume(executor, disk, kCopyFolder, std::move(end), small_options()));
+      run_task(executor, Log::resume(executor, disk, kCopyFolder, std::move(end), small_log_options()));
   REQUIRE(resumed.ok());
   copy = std::move(*resumed);
   CHECK(copy->tail() == source.blocks[next - 1].behind);
@@ -158,7 +158,7 @@ TEST_CASE("a copy is cut back to a block, whatever step its disk ends at", "[log
     ManualExecutor executor;
     FaultDisk disk(executor, 4 + step);
     auto made = run_task(executor, Log::create_copy(executor, disk, kCopyFolder, kIdentity,
-                                                    source.blocks[0].before, small_options()));
+                                                    source.blocks[0].before, small_log_options()));
     REQUIRE(made.ok());
     std::unique_ptr<Log> copy = std::move(*made);
     for (const Kept& block : source.blocks)
@@ -177,7 +177,7 @@ TEST_CASE("a copy is cut back to a block, whatever step its disk ends at", "[log
     CHECK(end.position >= source.blocks[kept].before.position);
     if (done) CHECK(end.tails.back() == source.blocks[kept].before);
     auto resumed =
-        run_task(executor, Log::resume(executor, disk, kCopyFolder, std::move(end), small_options()));
+        run_task(executor, Log::resume(executor, disk, kCopyFolder, std::move(end), small_log_options()));
     REQUIRE(resumed.ok());
     copy = std::move(*resumed);
     REQUIRE(run_task(executor, copy->cut(source.blocks[kept].before)).ok());

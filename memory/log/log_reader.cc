@@ -127,7 +127,7 @@ Status LogReader::choose_start() {
   for (const LogSegment& segment : segments_) files.push_back(segment.file.get());
   ahead_.set_files(std::move(files), kDiskPage_bytes, segment_bytes_);
   spot_ = {start, kDiskPage_bytes};
-  if (segments_[start].number == 0) known_ = true;  // the first block of the log: nothing is before it
+  if (segments_[start].number == 0) records_.begin_log();  // nothing is before it
   return Status();
 }
 
@@ -163,7 +163,7 @@ reactor::Task<Result<std::optional<LogReader::Later>>> LogReader::find_later(Spo
 }
 
 Status LogReader::damaged(const Spot& spot, std::string what, LogPosition lost_to, Spot resume) {
-  const LogPosition lost_from = open_header_ ? open_begin_ : position_;
+  const LogPosition lost_from = records_.next_begin();
   damage_ = LogDamage{path_of(segments_[spot.index]), spot.offset, std::move(what), lost_from,
                       std::max(lost_from, lost_to)};
   resume_ = resume;
@@ -178,10 +178,7 @@ void LogReader::skip_damage() {
   damage_.reset();
   tails_.clear();
   spot_ = resume_;
-  known_ = false;
-  skipping_ = true;
-  payload_ = {};
-  open_header_.reset();
+  records_.begin_anew();
 }
 
 reactor::Task<Result<bool>> LogReader::read_block() {
@@ -215,84 +212,43 @@ Status LogReader::accept(const CertifiedBlock& block) {
   const Spot here = spot_;
   spot_.offset += block.header.block_bytes();
   const BlockHeader& header = block.header;
-  if (known_ &&
-      (header.sequence != sequence_ || header.previous != previous_ || header.position != position_)) {
-    return damaged(here, "a block does not follow the one before it", header.position, here);
+  switch (records_.accept(block)) {
+    case BlockRecords::Fit::follows:
+      break;
+    case BlockRecords::Fit::out_of_order:
+      return damaged(here, "a block does not follow the one before it", header.position, here);
+    case BlockRecords::Fit::no_open_record:
+      return damaged(here, "a block goes on with a record that is not open",
+                     header.position + header.payload_bytes, spot_);
   }
-  // After a loss of power the next block goes on with nothing.
-  if (header.continued_bytes == 0) {
-    open_header_.reset();
-    skipping_ = false;
-  }
-  const std::uint64_t missing = open_header_ ? open_header_->whole_bytes() - open_record_.size() : 0;
-  if (header.continued_bytes > header.payload_bytes ||
-      (!skipping_ && header.continued_bytes != std::min<std::uint64_t>(missing, header.payload_bytes))) {
-    return damaged(here, "a block goes on with a record that is not open",
-                   header.position + header.payload_bytes, spot_);
-  }
-  payload_ = block.payload;
-  if (skipping_) {
-    payload_ = payload_.subspan(header.continued_bytes);
-    skipping_ = payload_.empty();
-  }
-  known_ = true;
-  sequence_ = header.sequence + 1;
-  previous_ = block.checksum;
-  position_ = header.position + header.payload_bytes;
   ++blocks_;
-  tails_.push_back({segments_[spot_.index].number, spot_.offset, position_, sequence_, previous_});
+  tails_.push_back({segments_[spot_.index].number, spot_.offset, records_.position(), records_.sequence(),
+                    records_.previous()});
   if (tails_.size() > kKeptTails) tails_.pop_front();
   return Status();
-}
-
-std::optional<LogRecord> LogReader::emit(LogPosition begin, const RecordHeader& header,
-                                         std::span<const std::byte> whole) {
-  if (begin < from_) return std::nullopt;
-  return LogRecord{begin, begin + header.whole_bytes(), header.kind,
-                   whole.subspan(kRecordHeader_bytes, header.length_bytes)};
 }
 
 reactor::Task<Result<std::optional<LogRecord>>> LogReader::next() {
   using Next = std::optional<LogRecord>;
   NAMDB_CHECK(!damage_);
   while (!ended_) {
-    if (payload_.empty()) {
+    if (records_.done()) {
       Result<bool> more = co_await read_block();
       if (!more.ok() || !*more) co_await ahead_.settle();
       if (!more.ok()) co_return more.status();
       ended_ = !*more;
       continue;
     }
-    if (open_header_) {
-      const std::uint64_t missing = open_header_->whole_bytes() - open_record_.size();
-      const auto part = payload_.first(std::min<std::uint64_t>(missing, payload_.size()));
-      open_record_.insert(open_record_.end(), part.begin(), part.end());
-      payload_ = payload_.subspan(part.size());
-      if (part.size() < missing) continue;
-      const RecordHeader header = *std::exchange(open_header_, std::nullopt);
-      if (Next record = emit(open_begin_, header, open_record_); record) co_return record;
-      continue;
-    }
-    const LogPosition begin = position_ - payload_.size();
-    const std::optional<RecordHeader> header = read_record_header(payload_.data());
-    if (!header) {
-      payload_ = {};
+    Next record = records_.next();
+    if (records_.broken()) {
       co_await ahead_.settle();
-      co_return damaged(spot_, "the block before holds no record where one should begin", position_, spot_);
+      co_return damaged(spot_, "the block before holds no record where one should begin", position(), spot_);
     }
-    const auto whole = payload_.first(std::min<std::uint64_t>(header->whole_bytes(), payload_.size()));
-    payload_ = payload_.subspan(whole.size());
-    if (whole.size() == header->whole_bytes()) {
-      if (Next record = emit(begin, *header, whole); record) co_return record;
-      continue;
-    }
-    open_begin_ = begin;
-    open_header_ = header;
-    open_record_.assign(whole.begin(), whole.end());
+    if (record && record->begin >= from_) co_return record;
   }
-  if (position_ < from_) {
+  if (position() < from_) {
     co_return Status(ErrorCode::corrupt_data, "the log in " + folder_ + " ends at position " +
-                                                  std::to_string(position_) + ", before " +
+                                                  std::to_string(position()) + ", before " +
                                                   std::to_string(from_) + ": its last segments are lost");
   }
   co_return Next();
@@ -306,9 +262,9 @@ LogEnd LogReader::take_end() {
   end.segments = std::move(segments_);
   end.current = spot_.index;
   end.offset = spot_.offset;
-  end.sequence = sequence_;
-  end.previous = previous_;
-  end.position = position_;
+  end.sequence = records_.sequence();
+  end.previous = records_.previous();
+  end.position = position();
   end.tails = std::move(tails_);
   return end;
 }

@@ -30,18 +30,12 @@
 
 #include "common/base/error.h"
 #include "common/reactor/task.h"
+#include "memory/log/block_records.h"
 #include "memory/log/disk.h"
 #include "memory/log/log_format.h"
 #include "memory/log/read_ahead.h"
 
 namespace namdb::memory {
-
-struct LogRecord {
-  LogPosition begin = 0;
-  LogPosition end = 0;
-  std::uint16_t kind = 0;
-  std::span<const std::byte> bytes;  // until the next call of the reader
-};
 
 struct LogSegment {
   std::uint64_t number = 0;
@@ -102,7 +96,7 @@ class LogReader {
   // At the end of the log: an unfinished block stands there.
   bool torn() const { return torn_; }
   // Behind the last block that was read.
-  LogPosition position() const { return position_; }
+  LogPosition position() const { return records_.position(); }
   // Once next() has come to the end: moves the segments out.
   LogEnd take_end();
 
@@ -135,8 +129,6 @@ class LogReader {
   // Takes the block's payload; an error where it does not follow what was read.
   Status accept(const CertifiedBlock& block);
   Status damaged(const Spot& spot, std::string what, LogPosition lost_to, Spot resume);
-  std::optional<LogRecord> emit(LogPosition begin, const RecordHeader& header,
-                                std::span<const std::byte> whole);
 
   Disk& disk_;
   std::string folder_;
@@ -147,21 +139,12 @@ class LogReader {
 
   ReadAhead ahead_;
 
-  Spot spot_;           // of the next block
-  bool known_ = false;  // what the next block must be, as follows
-  std::uint64_t sequence_ = 0;
-  std::uint64_t previous_ = 0;
-  LogPosition position_ = 0;
+  Spot spot_;  // of the next block
+  BlockRecords records_;
   std::uint64_t blocks_ = 0;
   std::deque<LogTail> tails_;
   bool ended_ = false;
   bool torn_ = false;
-
-  std::span<const std::byte> payload_;  // what is left of the block
-  bool skipping_ = true;                // the record that goes on here began before what is read
-  std::vector<std::byte> open_record_;  // the part that was read of a record that spans blocks
-  LogPosition open_begin_ = 0;
-  std::optional<RecordHeader> open_header_;
 
   std::optional<LogDamage> damage_;
   Spot resume_;

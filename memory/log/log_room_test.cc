@@ -17,7 +17,7 @@ using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
 using testing::kIdentity;
 using testing::run_task;
-using testing::small_options;
+using testing::small_log_options;
 
 const std::string kFolder = "data/log";
 
@@ -49,7 +49,7 @@ TEST_CASE("a full disk refuses records, keeps room for urgent ones, and takes al
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
   disk.set_capacity(100U << 10);  // three segments
-  const auto log = make_log(executor, disk, small_options());
+  const auto log = make_log(executor, disk, small_log_options());
   Status status;
   int accepted = 0;
   for (; accepted < 1000; ++accepted) {
@@ -70,7 +70,7 @@ TEST_CASE("a full disk refuses records, keeps room for urgent ones, and takes al
 TEST_CASE("however many urgent records come, there is room for deciding ones") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  LogOptions options = small_options();
+  LogOptions options = small_log_options();
   options.max_bytes = 4 * options.segment_bytes;
   options.reserve_bytes = 16U << 10;
   const auto log = make_log(executor, disk, options);
@@ -90,7 +90,7 @@ TEST_CASE("however many urgent records come, there is room for deciding ones") {
 TEST_CASE("the log keeps its bound; what is reclaimed is used again") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  LogOptions options = small_options();
+  LogOptions options = small_log_options();
   options.max_bytes = 4 * options.segment_bytes;
   const auto log = make_log(executor, disk, options);
   Status status;
@@ -113,26 +113,27 @@ TEST_CASE("the log keeps its bound; what is reclaimed is used again") {
 TEST_CASE("segments that lie before the start of redo are given back after a restart, too") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  auto log = make_log(executor, disk, small_options());
+  auto log = make_log(executor, disk, small_log_options());
   LogPosition middle = 0;
   for (int i = 0; i < 60; ++i) {
     REQUIRE(run_task(executor, append_and_flush(log.get(), 1000, Log::Urgency::ordinary)).ok());
     if (i == 40) middle = log->durable();
   }
   run_task(executor, log->close());
-  REQUIRE(log->disk_bytes() > 8 * small_options().segment_bytes);
+  REQUIRE(log->disk_bytes() > 8 * small_log_options().segment_bytes);
   disk.restart(FaultDisk::End::killed);
   LogReader reader(disk, kFolder);
   REQUIRE(run_task(executor, reader.open(middle, kIdentity.owner)).ok());
   int records = 0;
   while (run_task(executor, reader.next()).value()) ++records;
   CHECK(records == 19);
-  auto resumed = run_task(executor, Log::resume(executor, disk, kFolder, reader.take_end(), small_options()));
+  auto resumed =
+      run_task(executor, Log::resume(executor, disk, kFolder, reader.take_end(), small_log_options()));
   REQUIRE(resumed.ok());
   log = std::move(*resumed);
   CHECK(run_task(executor, log->reclaim(middle)).ok());
   executor.run_ready();
-  CHECK(log->disk_bytes() <= 6 * small_options().segment_bytes);
+  CHECK(log->disk_bytes() <= 6 * small_log_options().segment_bytes);
   CHECK(disk.used_bytes() == log->disk_bytes());
   CHECK_FALSE(disk.has(kFolder + "/" + segment_name(0)));
   run_task(executor, log->close());
@@ -142,8 +143,8 @@ TEST_CASE("segments that lie before the start of redo are given back after a res
 void reclaim_and_append(std::uint64_t seed, std::uint64_t step) {
   ManualExecutor executor;
   FaultDisk disk(executor, seed);
-  const auto log = make_log(executor, disk, small_options());
-  const std::uint64_t pages = 2 * (small_options().segment_bytes / kDiskPage_bytes - 1);
+  const auto log = make_log(executor, disk, small_log_options());
+  const std::uint64_t pages = 2 * (small_log_options().segment_bytes / kDiskPage_bytes - 1);
   for (std::uint64_t i = 0; i < pages; ++i)
     REQUIRE(run_task(executor, append_and_flush(log.get(), 1000, Log::Urgency::ordinary)).ok());
   executor.run_ready();
@@ -177,7 +178,7 @@ TEST_CASE("the last segment with a whole block stays while the next has none, wh
 TEST_CASE("an append that waits for a segment ends when the log is closed") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  const auto log = make_log(executor, disk, small_options());
+  const auto log = make_log(executor, disk, small_log_options());
   Status status;
   reactor::Gate gate;
   bool done = false;
@@ -194,7 +195,7 @@ TEST_CASE("an append that waits for a segment ends when the log is closed") {
 TEST_CASE("a segment to be used again for which there is no room is given back, and another is made later") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  LogOptions options = small_options();
+  LogOptions options = small_log_options();
   options.max_bytes = 2 * options.segment_bytes;
   const auto log = make_log(executor, disk, options);
   executor.run_ready();
@@ -215,7 +216,7 @@ TEST_CASE("a segment to be used again for which there is no room is given back, 
 TEST_CASE("a log is full as soon as no segment can follow, while it takes records, until there is room") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  LogOptions options = small_options();
+  LogOptions options = small_log_options();
   options.max_bytes = 2 * options.segment_bytes;
   const auto log = make_log(executor, disk, options);
   executor.run_ready();
@@ -255,7 +256,7 @@ TEST_CASE("a log is full as soon as no segment can follow, while it takes record
 TEST_CASE("records longer than a segment are taken, and those longer than the log are refused") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  const auto log = make_log(executor, disk, small_options());
+  const auto log = make_log(executor, disk, small_log_options());
   CHECK(run_task(executor, append_and_flush(log.get(), 200'000, Log::Urgency::ordinary)).ok());
   const Status status = run_task(executor, append_and_flush(log.get(), 600'000, Log::Urgency::ordinary));
   REQUIRE_FALSE(status.ok());

@@ -22,7 +22,7 @@ using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
 using testing::kIdentity;
 using testing::run_task;
-using testing::small_options;
+using testing::small_log_options;
 
 const std::string kFolder = "data/log";
 
@@ -49,7 +49,7 @@ struct Life {
   FaultDisk& disk;
   Random& random;
   History& history;
-  LogOptions options = small_options();
+  LogOptions options = small_log_options();
   int failures = 0;
   std::string wrong;
 };
@@ -235,9 +235,9 @@ reactor::Task<void> write_after_kill(ManualExecutor* executor, FaultDisk* disk, 
       const auto next = co_await reader.next();
       if (!next.ok() || !next.value()) break;
     }
-    log = co_await Log::resume(*executor, *disk, kFolder, reader.take_end(), small_options());
+    log = co_await Log::resume(*executor, *disk, kFolder, reader.take_end(), small_log_options());
   } else {
-    log = co_await Log::create(*executor, *disk, kFolder, kIdentity, small_options());
+    log = co_await Log::create(*executor, *disk, kFolder, kIdentity, small_log_options());
   }
   if (!log.ok()) co_return;
   const std::vector<std::byte> bytes(5000, std::byte{0x55});
@@ -296,7 +296,7 @@ reactor::Task<void> flush_one(Log* log, std::size_t length, int* done) {
 TEST_CASE("what is appended during a write goes into the next, together") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  LogOptions options = small_options();
+  LogOptions options = small_log_options();
   options.reserve_bytes = 0;
   const auto log = make_log(executor, disk, options);
   executor.run_ready();
@@ -317,7 +317,7 @@ TEST_CASE("after a failed write nothing is tried again, and everybody is told") 
   for (const std::uint64_t behind : {0U, 1U}) {
     ManualExecutor executor;
     FaultDisk disk(executor, 1);
-    LogOptions options = small_options();
+    LogOptions options = small_log_options();
     std::vector<std::string> told;
     options.on_failure = [&told](const Status& status) { told.push_back(status.message()); };
     const auto log = make_log(executor, disk, options);
@@ -341,7 +341,7 @@ TEST_CASE("after a failed write nothing is tried again, and everybody is told") 
 TEST_CASE("a record of two runs of bytes is read back as one") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
-  const auto log = make_log(executor, disk, small_options());
+  const auto log = make_log(executor, disk, small_log_options());
   const std::vector<std::byte> head(3, std::byte{0x0a});
   const std::vector<std::byte> body(10, std::byte{0x0b});
   const auto appended = run_task(executor, log->append(2, head, body, Log::Urgency::ordinary));

@@ -112,6 +112,17 @@ std::optional<std::span<const std::byte>> read_chunk(std::uint64_t log_id, const
   return file.subspan(kChunkHeader_bytes, ref.payload_bytes);
 }
 
+std::string generation_text(std::uint64_t generation) {
+  const std::uint64_t place = generation >> kGenerationCount_bits;
+  const std::uint64_t count = generation & ((std::uint64_t{1} << kGenerationCount_bits) - 1);
+  return (place == 0 ? "" : std::to_string(place) + ".") + std::to_string(count);
+}
+
+LogPosition oldest_redo(std::span<const Manifest> generations) {
+  if (generations.empty()) return 0;
+  return std::ranges::min_element(generations, {}, &Manifest::redo_from)->redo_from;
+}
+
 std::string manifest_name(std::uint64_t generation) {
   return std::string(kManifestPrefix) + hexadecimal(generation);
 }

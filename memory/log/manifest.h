@@ -68,6 +68,18 @@ PageBuffer write_chunk(std::uint64_t log_id, ChunkRef& ref, std::span<const std:
 std::optional<std::span<const std::byte>> read_chunk(std::uint64_t log_id, const ChunkRef& ref,
                                                      std::span<const std::byte> file);
 
+// Generations are numbered upwards. The high half is the number of the place under which the host that made
+// it had the region (common/placement/configuration.h), 0 where nobody decides about places; the low half
+// counts. No two hosts have a region under one number, so what they make has different names, also when both
+// go on behind one generation.
+inline constexpr unsigned kGenerationCount_bits = 32;
+// "7", or "5.2" under place number 5.
+std::string generation_text(std::uint64_t generation);
+
+// The log is needed from here on, for each of these generations; 0: there are none. Behind a take-over the
+// newest may begin earlier than the one before, which is another host's.
+LogPosition oldest_redo(std::span<const Manifest> generations);
+
 std::string manifest_name(std::uint64_t generation);
 std::optional<std::uint64_t> manifest_generation(const std::string& name);
 std::string chunk_name(std::uint64_t key, std::uint64_t generation);

@@ -213,9 +213,9 @@ reactor::Task<void> Verification::read_generation(std::string name, std::uint64_
     CheckedChunk& checked = generation.chunks.emplace_back();
     checked.ref = ref;
     if (chunk.ok()) continue;
-    checked.finding =
-        add(folder + "/" + chunk_name(ref.key, ref.generation), chunk.status().message(),
-            "chunk " + std::to_string(ref.key) + " of generation " + std::to_string(manifest.generation), "");
+    checked.finding = add(
+        folder + "/" + chunk_name(ref.key, ref.generation), chunk.status().message(),
+        "chunk " + std::to_string(ref.key) + " of generation " + generation_text(manifest.generation), "");
   }
   report_.checkpoints.push_back(checkpoint);
 }
@@ -231,7 +231,7 @@ const Verification::Generation* Verification::newest() const {
 void Verification::compare() {
   if (!report_.has_log) return;
   for (const VerifiedCheckpoint& checkpoint : report_.checkpoints) {
-    const std::string where = "checkpoint " + std::to_string(checkpoint.generation);
+    const std::string where = "checkpoint " + generation_text(checkpoint.generation);
     if (checkpoint.redo_from > report_.log_end) {
       add(where, "redo begins behind the end of the log",
           count_of(checkpoint.redo_from - report_.log_end, "byte") + " of the log", kRestore);

@@ -199,7 +199,7 @@ void Checkpoints::tell_stuck() {
   const std::uint64_t now_ns = executor_.now_ns();
   if (told_stuck_ns_ != 0 && now_ns < told_stuck_ns_ + options_.stuck_notice_ns) return;
   told_stuck_ns_ = std::max<std::uint64_t>(now_ns, 1);
-  std::string line = "checkpoint " + std::to_string(store_.newest()->generation) +
+  std::string line = "checkpoint " + generation_text(store_.newest()->generation) +
                      " keeps an older copy of " + std::to_string(kept_extents_) +
                      (kept_extents_ == 1 ? " extent, and the log" : " extents, and the log") +
                      " from position " + std::to_string(store_.newest()->redo_from) +

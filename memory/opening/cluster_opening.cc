@@ -95,8 +95,18 @@ reactor::Task<void> ClusterOpening::run() {
   }
 }
 
+// One that is deposed and does not know it would take workers, and the links, from its successor.
+reactor::Task<Status> ClusterOpening::confirm_region() {
+  if (!server_.has_store) co_return Status();
+  if (server_.copies_service == nullptr)
+    co_return Status(ErrorCode::cannot_connect_now, "the region's copies are not asked yet");
+  const CopiesService::Gone nobody = [] { return false; };
+  co_return co_await server_.copies_service->lease(nobody);
+}
+
 reactor::Task<Status> ClusterOpening::open_all() {
   const std::uint32_t count = server_.options.server_count;
+  if (Status status = co_await confirm_region(); !status.ok()) co_return status;
   const auto round = std::make_shared<Round>();
   while (round->number == 0) round->number = server_.executor.random().next();
   round->sequence = ++rounds_;

@@ -21,6 +21,9 @@
 // made there, too, and fails. So what the open servers' rows have to say of these parts stands still while
 // they are read. Once the round is over these workers connect again, to all servers.
 //
+// With copies each round begins with a lease of this server's region (memory/calls/copies_service.h): a host
+// that is deposed, and does not know it yet, must not end the rounds of its successor.
+//
 // A round that fails is followed by another one, at growing pauses, and at once when a link is made.
 //
 // One executor's thread.
@@ -78,6 +81,8 @@ class ClusterOpening {
   // As far as links show that now, which are up.
   bool has_restarted(const std::vector<std::uint64_t>& epochs) const;
   reactor::Task<void> run();
+  // With copies: no other host can have opened this server's region. Error: perhaps one has.
+  reactor::Task<Status> confirm_region();
   reactor::Task<Status> open_all();
   reactor::Task<void> gather(RoundPointer round, layout::ServerId server);
   reactor::Task<void> derive(RoundPointer round, layout::ServerId server);

@@ -37,7 +37,8 @@ reactor::Task<Status> DatabaseOpening::load_checkpoint() {
   redo_from_ = newest->redo_from;
   progress_.begin("checkpoint", opened().checkpoint_bytes);
   reactor::Gate gate;
-  for (std::size_t i = 0; i < kChunkReaders; ++i) executor_.spawn(gate, load_chunks());
+  const std::size_t readers = unhurried_ ? 1 : kChunkReaders;
+  for (std::size_t i = 0; i < readers; ++i) executor_.spawn(gate, load_chunks());
   co_await gate.close();
   co_return chunk_failure_;
 }
@@ -45,7 +46,7 @@ reactor::Task<Status> DatabaseOpening::load_checkpoint() {
 Status DatabaseOpening::restore_tables(const Manifest& manifest) {
   control::CheckpointState state;
   const auto unreadable = [&](const std::string& why) {
-    return Status(ErrorCode::corrupt_data, "the state of checkpoint " + std::to_string(manifest.generation) +
+    return Status(ErrorCode::corrupt_data, "the state of checkpoint " + generation_text(manifest.generation) +
                                                " in " + checkpoint_folder_ + " " + why);
   };
   if (!state.ParseFromArray(manifest.state.data(), static_cast<int>(manifest.state.size())))
@@ -77,17 +78,23 @@ reactor::Task<void> DatabaseOpening::load_chunks() {
     const ChunkRef& ref = chunks[next_chunk_++];
     const Result<CheckpointStore::Chunk> chunk = co_await database_->store_->read(ref.key);
     Status status = chunk.ok() ? recovery().stopped() : chunk.status();
+    const std::uint64_t began_ns = executor_.fresh_now_ns();
     if (status.ok() && chunk->bytes) status = restorer_.chunk(ref.key, *chunk->bytes);
     if (!status.ok()) {
       if (chunk_failure_.ok()) chunk_failure_ = std::move(status);
       co_return;
     }
     progress_.add(ref.payload_bytes);
-    if (!chunk->older) continue;
-    ++opened().damaged_chunks;
-    redo_from_ = std::min(redo_from_, chunk->redo_from);
-    // The next generation must not name the damaged one again.
-    parts_.region->changed().mark(ref.key);
+    if (chunk->older) {
+      ++opened().damaged_chunks;
+      redo_from_ = std::min(redo_from_, chunk->redo_from);
+      // The next generation must not name the damaged one again.
+      parts_.region->changed().mark(ref.key);
+    }
+    if (unhurried_) {
+      const std::uint64_t now_ns = executor_.fresh_now_ns();
+      co_await executor_.sleep_until(now_ns + (now_ns - began_ns));
+    }
   }
 }
 
@@ -97,13 +104,8 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
   LogReader reader(disk_, log_folder_);
   Status status = co_await reader.open(redo_from_, owner());
   if (!status.ok()) co_return status;
-  if (options_.log.max_bytes / 2 < reader.segment_bytes()) {
-    co_return Status(
-        ErrorCode::configuration,
-        "the log's segments have " + in_mebibytes(reader.segment_bytes()) +
-            " each, and the log must have room for two",
-        "start with --log-bytes " + std::to_string(reader.segment_bytes() >> 19) + "MiB or more");
-  }
+  status = check_segments(reader.segment_bytes());
+  if (!status.ok()) co_return status;
   if (options_.force_unfit_entries) replay_.leave_out_unfit();
   progress_.begin("log", reader.last_position() - redo_from_);
   status = co_await replay_records(&reader);
@@ -111,11 +113,24 @@ reactor::Task<Status> DatabaseOpening::replay_log() {
     co_await reader.close();
     co_return status;
   }
+  LogEnd end = reader.take_end();
+  co_return co_await resume_log(std::move(end));
+}
+
+Status DatabaseOpening::check_segments(std::uint64_t segment_bytes) const {
+  if (options_.log.max_bytes / 2 >= segment_bytes) return Status();
+  return Status(
+      ErrorCode::configuration,
+      "the log's segments have " + in_mebibytes(segment_bytes) + " each, and the log must have room for two",
+      "start with --log-bytes " + std::to_string(segment_bytes >> 19) + "MiB or more");
+}
+
+reactor::Task<Status> DatabaseOpening::resume_log(LogEnd end) {
   replay_.end_log();
   opened().lost.insert(opened().lost.end(), replay_.lost().begin(), replay_.lost().end());
   opened().log_bytes = replay_.counts().bytes;
   opened().entries = replay_.counts().entries;
-  auto log = co_await Log::resume(executor_, disk_, log_folder_, reader.take_end(), options_.log);
+  auto log = co_await Log::resume(executor_, disk_, log_folder_, std::move(end), options_.log);
   if (!log.ok()) co_return log.status();
   database_->log_ = std::move(*log);
   connect_log();

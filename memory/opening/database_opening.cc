@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memory/opening/checkpoint_state.h"
+#include "memory/opening/prepared_database.h"
 
 namespace namdb::memory {
 namespace {
@@ -97,15 +98,54 @@ reactor::Task<Status> DatabaseOpening::create() {
 
 reactor::Task<Status> DatabaseOpening::open() {
   parts_.opening = true;
-  progress_.start();
+  progress_.start(options_.progress);
   Status status = co_await load_checkpoint();
   if (status.ok()) status = co_await replay_log();
-  if (status.ok()) status = co_await open_control();
+  if (status.ok()) status = co_await open_rest();
+  co_return status;
+}
+
+reactor::Task<Status> DatabaseOpening::load() {
+  unhurried_ = prepared_ = true;
+  return load_checkpoint();
+}
+
+Status DatabaseOpening::apply(const LogRecord& record) {
+  Status status = replay_.apply(record);
+  if (status.ok()) redo_from_ = record.end;
+  return status;
+}
+
+reactor::Task<Status> DatabaseOpening::open_loaded(DurableOptions options) {
+  options_ = std::move(options);
+  unhurried_ = false;
+  began_ns_ = executor_.now_ns();
+  parts_.opening = true;
+  progress_.start(options_.progress);
+  Status status;
+  if (log_end_) {
+    status = check_segments(log_end_->segment_bytes);
+    if (!status.ok()) co_return status;
+    LogEnd end = std::move(*log_end_);
+    status = co_await resume_log(std::move(end));
+  } else {
+    status = co_await replay_log();
+  }
+  if (!status.ok()) co_return status;
+  // Generations have come since.
+  auto store = co_await CheckpointStore::open(disk_, checkpoint_folder_, database_->log_->identity());
+  if (!store.ok()) co_return store.status();
+  database_->store_ = std::move(*store);
+  status = co_await open_rest();
+  co_return status;
+}
+
+reactor::Task<Status> DatabaseOpening::open_rest() {
+  Status status = co_await open_control();
   if (status.ok() && parts_.options.opens_together()) {
     status = co_await open_together();
   } else if (status.ok()) {
-    status = finish_redo();
-    if (status.ok()) status = co_await derive_alone();
+    status = co_await derive_alone();
     if (status.ok()) status = co_await start_grants();
   }
   if (!status.ok()) co_return status;
@@ -170,27 +210,67 @@ void DatabaseOpening::count_rows() {
   }
 }
 
-reactor::Task<Status> DatabaseOpening::derive_alone() {
-  std::set<std::uint32_t> known;
-  for (const auto& [name, table] : parts_.catalog->tables()) known.insert(table.id());
-  discard_tables_but(known);
+reactor::Task<Status> DatabaseOpening::derive_from(CatalogIds ids,
+                                                   std::vector<control::IndexDescriptor> indexes) {
+  discard_tables_but(ids.tables);
   progress_.derive();
   IndexLoads loads(executor_, parts_.options.server_id, parts_.options.server_count);
-  std::vector<control::IndexDescriptor> indexes;
-  for (const auto& [name, index] : parts_.catalog->indexes()) indexes.push_back(index);
   opened().indexes = indexes.size();
   SendIndexLoad nobody;
   const Recovery parts = recovery();
   const auto derived = co_await rebuild_derived(parts, parts_.tables, parts_.indexes, std::move(indexes),
                                                 loads, std::move(nobody), kTimestampSlack_ns);
   if (!derived.ok()) co_return derived.status();
+  derived_ = *derived;
+  derived_ids_ = std::move(ids);
+  co_return Status();
+}
+
+reactor::Task<Status> DatabaseOpening::derive_ahead() {
+  if (parts_.options.opens_together()) co_return Status();
+  unhurried_ = false;
+  replay_.end_log();
+  Status status = finish_redo();
+  if (!status.ok()) co_return status;
+  // As open_control() will make it of this state.
+  Catalog catalog = parts_.catalog->draft();
+  catalog.import_state(state_);
+  catalog.disconnected(0);
+  if (catalog.has_replaced(catalog.version())) catalog.acknowledged(catalog.version());
+  std::vector<control::IndexDescriptor> indexes;
+  CatalogIds ids = ids_in(catalog, &indexes);
+  co_return co_await derive_from(std::move(ids), std::move(indexes));
+}
+
+DatabaseOpening::CatalogIds DatabaseOpening::ids_in(const Catalog& catalog,
+                                                    std::vector<control::IndexDescriptor>* indexes) {
+  CatalogIds ids;
+  for (const auto& [name, table] : catalog.tables()) ids.tables.insert(table.id());
+  for (const auto& [name, index] : catalog.indexes()) {
+    ids.indexes.insert(index.id());
+    indexes->push_back(index);
+  }
+  return ids;
+}
+
+reactor::Task<Status> DatabaseOpening::derive_alone() {
+  std::vector<control::IndexDescriptor> indexes;
+  CatalogIds ids = ids_in(*parts_.catalog, &indexes);
+  Status status;
+  if (!derived_) {
+    status = finish_redo();
+    if (status.ok()) status = co_await derive_from(std::move(ids), std::move(indexes));
+  } else if (ids != derived_ids_) {
+    status = Status(ErrorCode::corrupt_data, "the catalog has other tables or indexes than were made ahead");
+  }
+  if (!status.ok()) co_return status;
   count_rows();
-  parts_.follow_timestamp(derived->largest_timestamp + kTimestampSlack_ns);
+  parts_.follow_timestamp(derived_->largest_timestamp + kTimestampSlack_ns);
   const ControlChanges::Change reopen = [this](Catalog& catalog) {
     for (const auto& [id, table] : parts_.tables.all()) {
-      Status status =
+      Status reopened =
           catalog.reopen(parts_.options.server_id, id, table->main.array.base_offset, table->doublings());
-      if (!status.ok()) return status;
+      if (!reopened.ok()) return reopened;
     }
     return Status();
   };
@@ -206,7 +286,7 @@ reactor::Task<Status> DatabaseOpening::open_together() {
   parts_.opening_service = database.host_opening_.get();
   parts_.opening = true;
   parts_.admits_workers = false;
-  Status status = co_await options_.meet();
+  Status status = co_await options_.meet(database);
   if (!status.ok()) co_return status;
   if (parts_.options.server_id == 0) {
     database.cluster_opening_ =
@@ -224,7 +304,8 @@ reactor::Task<Status> DatabaseOpening::derive(const control::DeriveRequest* requ
   for (const std::uint32_t server : request->opening()) opening.insert(static_cast<layout::ServerId>(server));
   std::vector<control::IndexDescriptor> indexes(request->indexes().begin(), request->indexes().end());
   opened().indexes = indexes.size();
-  const Recovery parts = recovery();
+  Recovery parts = recovery();
+  parts.certified = true;  // with the tables
   status = co_await rebuild_indexes(parts, parts_.tables, parts_.indexes, std::move(indexes), *loads,
                                     send_by_links(parts_.links), std::move(opening));
   if (status.ok() && !granting_) status = co_await start_grants();
@@ -253,6 +334,50 @@ reactor::Task<Status> DatabaseOpening::derive_tables(const control::DeriveReques
   count_rows();
   tables_derived_ = true;
   co_return Status();
+}
+
+// --- PreparedDatabase (prepared_database.h) ---
+
+PreparedDatabase::PreparedDatabase(reactor::Executor& executor, Disk& disk, std::string folder,
+                                   MemoryServer& server, DurableOptions options)
+    : opening_(
+          std::make_unique<DatabaseOpening>(executor, disk, std::move(folder), server, std::move(options))) {}
+
+PreparedDatabase::~PreparedDatabase() = default;
+
+reactor::Task<Status> PreparedDatabase::load() {
+  return opening_->load();
+}
+
+Status PreparedDatabase::apply(const LogRecord& record) {
+  return opening_->apply(record);
+}
+
+Result<bool> PreparedDatabase::forget_settled() {
+  return opening_->forget_settled();
+}
+
+void PreparedDatabase::end_log(LogEnd end) {
+  opening_->end_log(std::move(end));
+}
+
+reactor::Task<Status> PreparedDatabase::derive() {
+  return opening_->derive_ahead();
+}
+
+LogPosition PreparedDatabase::applied() const {
+  return opening_->applied();
+}
+
+DurableDatabase::Opening PreparedDatabase::open(DurableOptions options) {
+  Status status = co_await opening_->open_loaded(std::move(options));
+  if (status.ok()) {
+    std::unique_ptr<DurableDatabase> database = opening_->take();
+    opening_.reset();
+    co_return std::move(database);
+  }
+  co_await opening_->give_up();
+  co_return with_remedy(std::move(status));
 }
 
 // --- DurableDatabase (durable_database.h) ---

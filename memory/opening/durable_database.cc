@@ -16,9 +16,13 @@ reactor::Task<Result<bool>> DurableDatabase::exists(Disk& disk, std::string fold
       names.value(), [](const std::string& name) { return manifest_generation(name).has_value(); });
 }
 
-reactor::Task<void> DurableDatabase::close() {
+reactor::Task<void> DurableDatabase::end_opening() {
   if (cluster_opening_) cluster_opening_->stop();
   if (host_opening_) co_await host_opening_->close();
+}
+
+reactor::Task<void> DurableDatabase::close() {
+  co_await end_opening();
   if (cluster_opening_) co_await cluster_opening_->close();
   if (checkpoint_log_) co_await checkpoint_log_->close();
   if (log_) co_await log_->close();

@@ -53,6 +53,8 @@
 
 namespace namdb::memory {
 
+class DurableDatabase;
+
 struct DurableOptions {
   std::uint64_t database_id = 0;  // never 0
   // on_failure is called when a write or a sync failed: the process is to end.
@@ -63,8 +65,12 @@ struct DurableOptions {
   bool force_unfit_entries = false;
   // Lines for people while the database opens, one a second at most. May be empty.
   std::function<void(const std::string& line)> progress;
-  // Of one of several memory servers: the server answers the others from now on, and is to listen.
-  std::function<reactor::Task<Status>()> meet;
+  // Of one of several memory servers: the server answers the others from now on, and is to listen. Log and
+  // checkpoints are there. Copies are to count from now on (memory/placement/copies.h): others act on what
+  // the log says.
+  std::function<reactor::Task<Status>(DurableDatabase& database)> meet;
+  // After an error behind meet(), before log and checkpoints are gone. May be empty.
+  std::function<reactor::Task<void>()> part;
   // Asked again and again; true: opening ends with admin_shutdown. May be empty.
   std::function<bool()> stopping;
 };
@@ -140,6 +146,8 @@ class DurableDatabase {
 
   const Log& log() const { return *log_; }
   const Opened& opened() const { return opened_; }
+  // Ends the part of an opening together with others. May come again.
+  reactor::Task<void> end_opening();
   // Waits for what is being written. Behind the end of all calls to the server.
   reactor::Task<void> close();
 

@@ -147,6 +147,9 @@ reactor::Task<Status> HostOpening::gather_here(const control::GatherRequest* req
     if (ended.decided) decided(slot);
   }
   if (replay_ == nullptr) co_return Status();
+  status = co_await database_->confirm_log();
+  if (status.ok()) status = check_round(round);
+  if (!status.ok() || replay_ == nullptr) co_return status;
   for (const auto& [slot, journal] : replay_->journals()) {
     if (!journal.ended) reply->add_slots(slot);
     if (journal.decided) decided(slot);
@@ -250,13 +253,19 @@ bool HostOpening::restored(std::uint32_t slot) const {
   return find(slot) != nullptr;
 }
 
-calls::LookReply HostOpening::look(std::uint32_t slot) const {
+reactor::Task<Result<calls::LookReply>> HostOpening::look(std::uint32_t slot) {
+  const UnderWay under_way(*this);
+  if (!closing_ && database_ != nullptr) {
+    const Status status = co_await database_->confirm_log();
+    if (!status.ok()) co_return status;
+  }
+  if (closing_ || find(slot) == nullptr) co_return opening_ends();
   const LogReplay::SlotJournal& journal = *find(slot);
   calls::LookReply reply;
   reply.through = journal.through;
   if (journal.ended) {
     if (journal.decided) reply.final_counter = journal.through;
-    return reply;
+    co_return reply;
   }
   reply.voids.assign(journal.voided.begin(), journal.voided.end());
   reply.commits.assign(journal.committed.begin(), journal.committed.end());
@@ -266,7 +275,7 @@ calls::LookReply HostOpening::look(std::uint32_t slot) const {
     reply.entries.push_back(
         {counter, record->entry.configuration, {record->entry.regions.begin(), record->entry.regions.end()}});
   }
-  return reply;
+  co_return reply;
 }
 
 reactor::Task<Status> HostOpening::record(std::uint32_t slot, std::vector<std::uint32_t> counters,

@@ -1,7 +1,8 @@
 // A memory server's side of the opening of a database that lies on the disks of several memory servers. All
 // of them open in rounds, which memory server 0 leads (cluster_opening.h):
 //
-//   gather   workers have left, and none comes; which slots' journals are here and have not ended
+//   gather   workers have left, and none comes; which slots' journals are here and have not ended. Copies in
+//            sync have the log
 //   (the decider asks for these, and settles them)
 //   derive   nothing is undecided. A server that opens finishes redo, and makes buckets and indexes; all of
 //            them send keys of indexes to the servers that open
@@ -41,6 +42,9 @@ namespace namdb::memory {
 class UnopenedDatabase {
  public:
   virtual ~UnopenedDatabase() = default;
+  // Resumes when copies in sync have all of the log that was found. Others may act on that then, for it
+  // outlives this host. Error: the log has failed, or ended.
+  virtual reactor::Task<Status> confirm_log() = 0;
   // Every entry of the log is decided. Comes again behind a round that failed. The request and `loads`
   // outlive the task.
   virtual reactor::Task<Status> derive(const control::DeriveRequest* request, IndexLoads* loads) = 0;
@@ -69,7 +73,7 @@ class HostOpening final : public OpeningService {
   reactor::Task<Status> serve(const control::ServeRequest* request) override;
 
   bool restored(std::uint32_t slot) const override;
-  calls::LookReply look(std::uint32_t slot) const override;
+  reactor::Task<Result<calls::LookReply>> look(std::uint32_t slot) override;
   reactor::Task<Status> record(std::uint32_t slot, std::vector<std::uint32_t> counters,
                                Verdict verdict) override;
   reactor::Task<Status> close(std::uint32_t slot, std::uint32_t final_counter) override;

@@ -2,6 +2,7 @@
 // takes, and which it refuses.
 #include <catch2/catch.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "memory/checkpoint/restorer.h"
@@ -24,6 +25,10 @@ Options second_of_two() {
 // Nothing is derived but when it is told.
 class Unopened final : public UnopenedDatabase {
  public:
+  reactor::Task<Status> confirm_log() override {
+    while (!confirmed) co_await executor->sleep_for(kMillisecond_ns);
+    co_return Status();
+  }
   reactor::Task<Status> derive(const control::DeriveRequest* /*request*/, IndexLoads* loads) override {
     ++derived;
     if (waits_for_index == 0) co_return Status();
@@ -31,6 +36,8 @@ class Unopened final : public UnopenedDatabase {
   }
   bool lost_log() const override { return false; }
   std::uint64_t largest_timestamp() const override { return 17; }
+  reactor::Executor* executor = nullptr;
+  bool confirmed = true;
   std::uint32_t waits_for_index = 0;
   int derived = 0;
 };
@@ -40,6 +47,7 @@ struct Host {
     parts().opening = true;
     parts().admits_workers = false;
     parts().opening_service = &opening;
+    unopened.executor = &cluster.node;
   }
   ~Host() { cluster.world.run(cluster.node, opening.close()); }
 
@@ -146,6 +154,29 @@ TEST_CASE("another round ends a server's waiting for keys of one that failed", "
   CHECK(first.code() == ErrorCode::cannot_connect_now);
   REQUIRE(host.derive(1002).ok());
   REQUIRE(host.serve(1002).ok());
+}
+
+TEST_CASE("a server says nothing of its log before copies in sync have it", "[together]") {
+  Host host;
+  host.unopened.confirmed = false;
+  reactor::Gate gate;
+  std::optional<Status> answer;
+  const auto gather = [](Host* asked, std::optional<Status>* status) -> reactor::Task<void> {
+    control::GatherRequest request;
+    request.set_round(1001);
+    request.set_database_id(kDatabase);
+    request.set_coordinator(1000);
+    request.set_sequence(1);
+    control::GatherReply reply;
+    *status = co_await asked->opening.gather(&request, &reply);
+  };
+  host.cluster.node.spawn(gate, gather(&host, &answer));
+  host.cluster.run_for(10 * kSecond_ns);
+  CHECK_FALSE(answer.has_value());
+  host.unopened.confirmed = true;
+  host.cluster.run_for(10 * kMillisecond_ns);
+  REQUIRE(answer.has_value());
+  CHECK(answer->ok());
 }
 
 TEST_CASE("a server whose folder belongs to another database does not open", "[together]") {

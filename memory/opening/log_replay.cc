@@ -17,6 +17,9 @@ using layout::load_word;
 
 namespace {
 
+// Updates of the log that are kept in mind while an entry is not decided: some hundred megabytes.
+constexpr std::size_t kMostDisplaced = 16U << 20;
+
 Status unreadable(const std::string& what) {
   return Status(ErrorCode::corrupt_data, "it is no " + what);
 }
@@ -109,7 +112,12 @@ Status LogReplay::restore_table(const control::TableDescriptor& descriptor) {
 Status LogReplay::apply_control(std::span<const std::byte> bytes) {
   auto entry = read_control_entry(bytes);
   if (!entry.ok()) return entry.status();
-  if (entry->version() <= state_.version()) return Status();  // the checkpoint has it
+  if (entry->version() <= state_.version()) {
+    if (!settles_) return Status();  // the checkpoint has it
+    // The primary has lost a part of its log since, which this one has.
+    return Status(ErrorCode::corrupt_data, "control entry " + std::to_string(entry->version()) +
+                                               " is there a second time, with another log before it");
+  }
   Status status = lossy_ ? pass_gap(*entry) : Status();
   if (status.ok()) status = apply_control_entry(state_, *entry);
   if (!status.ok()) return status;
@@ -345,6 +353,26 @@ Status LogReplay::end(std::uint32_t slot, std::uint32_t final_counter) {
   journal.ended = true;
   journal.decided = true;
   return settle(journal);
+}
+
+Result<bool> LogReplay::forget_settled() {
+  settles_ = true;
+  std::erase_if(undecided_then_, [this](const std::pair<std::uint32_t, std::uint32_t>& entry) {
+    return !journals_[entry.first].undecided.contains(entry.second);
+  });
+  if (!undecided_then_.empty()) {
+    if (redo_.displaced_in_age() < kMostDisplaced) return false;
+    return Status(ErrorCode::out_of_memory,
+                  "slot " + std::to_string(undecided_then_.front().first) +
+                      " has an entry in the log that has not been decided for long");
+  }
+  Result<bool> more = redo_.end_earlier_ages();
+  if (!more.ok() || *more) return more;
+  redo_.begin_age();
+  for (const auto& [slot, journal] : journals_) {
+    for (const auto& [counter, bytes] : journal.undecided) undecided_then_.emplace_back(slot, counter);
+  }
+  return false;
 }
 
 void LogReplay::end_log() {

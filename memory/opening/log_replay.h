@@ -23,6 +23,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -82,6 +83,10 @@ class LogReplay {
   void tolerate_loss();
   // From now on what journal entries say and the records contradict is left out.
   void leave_out_unfit() { redo_.leave_out_unfit(); }
+  // Now and then, in a log that goes on and on, behind all that the checkpoint knows: forgets what decides
+  // nothing any more. True: there is more to forget, before the next record. Errors: corrupt_data as of
+  // finish(); out_of_memory: for long an entry has not been decided, and too much is kept because of it.
+  Result<bool> forget_settled();
   // Behind the last record, before the control state is used.
   void end_log();
   // After that, and where entries wait, once all are decided. Error corrupt_data names a record whose
@@ -146,6 +151,9 @@ class LogReplay {
   Places places_;
   Redo redo_;
   std::map<std::uint32_t, SlotJournal> journals_;
+  // Slots and counters of entries that were not decided when forget_settled() began the last age.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> undecided_then_;
+  bool settles_ = false;  // all that the checkpoint knows has been applied
   ReplayCounts counts_;
   bool lossy_ = false;
   bool gap_ = false;

@@ -26,7 +26,8 @@ std::string OpeningProgress::text() const {
          std::to_string(done_bytes_ / elapsed_us) + " MB/s";
 }
 
-void OpeningProgress::start() {
+void OpeningProgress::start(std::function<void(const std::string&)> line) {
+  line_ = std::move(line);
   if (line_) executor_.spawn(gate_, tell());
 }
 

@@ -17,9 +17,7 @@ class OpeningProgress {
  public:
   static constexpr std::uint64_t kInterval_ns = kSecond_ns;
 
-  // `line` may be empty.
-  OpeningProgress(reactor::Executor& executor, std::function<void(const std::string&)> line)
-      : executor_(executor), line_(std::move(line)), ended_(executor) {}
+  explicit OpeningProgress(reactor::Executor& executor) : executor_(executor), ended_(executor) {}
 
   // A part of so many bytes, at most, begins: "checkpoint", for instance. 0: it has no measure.
   void begin(std::string part, std::uint64_t total_bytes);
@@ -31,8 +29,8 @@ class OpeningProgress {
   // "checkpoint: 43 % of 1200 MiB, 310 MB/s"; "buckets of accounts: 1200 rows, 96000 bytes; 0 keys"
   std::string text() const;
 
-  // Tells until end().
-  void start();
+  // Tells until end(). `line` may be empty.
+  void start(std::function<void(const std::string&)> line);
   reactor::Task<void> end();
 
  private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/log/manifest.h"
+
 namespace namdb::memory {
 
 using placement::Configuration;
@@ -23,12 +25,17 @@ reactor::Task<Result<ConfigurationStore::Stored>> claim_region(reactor::Executor
       const placement::Place& place = stored.configuration.place(options.server_id);
       if (place.number != 0 || !options.claims) co_return std::move(stored);
       Configuration next = stored.configuration;
-      if (next.database_id() == 0) next.set_database_id(options.database_id);
-      next.set(options.server_id, {std::max(options.number, place.number) + 1, options.address, {}});
-      const auto replaced = co_await store->replace(stored.revision, std::move(next));
-      status = replaced.status();
-      // It says who was faster, or what became of it.
-      if (status.ok()) continue;
+      if (options.server_id != 0 && next.database_id() == 0) {
+        status = Status(ErrorCode::connection_failure, "memory server 0 has no region there yet");
+      } else {
+        if (next.database_id() == 0) next.set_database_id(options.database_id);
+        const std::uint64_t number = std::max(options.number, options.generation >> kGenerationCount_bits);
+        next.set(options.server_id, {number + 1, options.address, {}});
+        const auto replaced = co_await store->replace(stored.revision, std::move(next));
+        status = replaced.status();
+        // It says who was faster, or what became of it.
+        if (status.ok()) continue;
+      }
     }
     if (status.code() != ErrorCode::connection_failure) co_return status;
     if (status.message() != told && options.notice)

@@ -1,5 +1,9 @@
 // Whose region it is, by the configuration store, before a process opens its folder. A region that has no
-// primary there becomes the asking host's.
+// primary there becomes the asking host's. Which database a new store is for is memory server 0's word: the
+// others wait for it, since nobody has compared their folders with its own yet.
+//
+// The number of the place is above all that the folder has seen, also one that a backup was made under:
+// otherwise two hosts would make different checkpoints of one name.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +24,7 @@ struct ClaimOptions {
   std::string address;            // of this host
   std::uint64_t database_id = 0;  // 0: not known
   std::uint64_t number = 0;       // of the place that the folder knows
+  std::uint64_t generation = 0;   // of its newest checkpoint, which bears a number, too (manifest.h)
   bool claims = true;             // false: it only asks
   std::uint64_t retry_ns = 200 * kMillisecond_ns;
   // Lines for people. May be empty.

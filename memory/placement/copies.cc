@@ -24,9 +24,8 @@ Status region_ends() {
 
 }  // namespace
 
-Copies::Copies(ServerState& server, Disk& disk, Log& log, const CheckpointStore& checkpoints,
-               PlaceKeeper& keeper, placement::ConfigurationStore& store, Stored stored,
-               CopiesOptions options)
+Copies::Copies(ServerState& server, Disk& disk, Log& log, CheckpointStore& checkpoints, PlaceKeeper& keeper,
+               placement::ConfigurationStore& store, Stored stored, CopiesOptions options)
     : server_(server),
       executor_(server.executor),
       log_(log),
@@ -40,7 +39,9 @@ Copies::Copies(ServerState& server, Disk& disk, Log& log, const CheckpointStore&
       blocks_(server.executor),
       leases_(server.executor),
       look_(server.executor),
-      dismissed_(server.executor) {}
+      dismissed_(server.executor) {
+  checkpoints.set_place(place().number);
+}
 
 Copies::~Copies() = default;
 
@@ -306,21 +307,41 @@ reactor::Task<Status> Copies::give_to(std::string address, Gone gone) {
   }
   Configuration next = stored_.configuration;
   next.set(server_.options.server_id, {place().number + 1, address, {}});
-  Configuration changed = next;
   open_change_ = stored_.revision;
-  const auto replaced = co_await store_.replace(stored_.revision, std::move(changed));
-  if (!replaced.ok()) {
-    co_return Status(replaced.status().code(),
-                     "nobody knows yet whether the region is given away: " + replaced.status().message());
+  given_ = next.place(server_.options.server_id);
+  const auto given = co_await replace_until_known(stored_.revision, &next, std::move(gone));
+  if (!given.ok()) {
+    co_return Status(given.status().code(),
+                     "nobody knows yet whether the region is given away: " + given.status().message());
   }
   open_change_.reset();
-  if (*replaced) {
+  if (*given) {
     co_await depose(std::move(next), PlaceState::departed);
     co_return Status();
   }
   revision_is_old_ = true;
   co_return Status(ErrorCode::object_not_in_prerequisite_state, "the configuration has changed meanwhile",
                    "try again");
+}
+
+// Of all tries at one revision one succeeds at most, so it may be tried again until an answer comes.
+reactor::Task<Result<bool>> Copies::replace_until_known(std::uint64_t revision, const Configuration* next,
+                                                        Gone gone) {
+  while (true) {
+    Configuration changed = *next;
+    const auto replaced = co_await store_.replace(revision, std::move(changed));
+    if (replaced.ok() && *replaced) co_return true;
+    Status status = replaced.status();
+    if (replaced.ok()) {
+      // Perhaps by an earlier try.
+      const auto read = co_await store_.read();
+      const std::uint16_t region = server_.options.server_id;
+      if (read.ok()) co_return read->configuration.place(region) == next->place(region);
+      status = read.status();
+    }
+    if (status.code() != ErrorCode::connection_failure || gone() || gate_.closing()) co_return status;
+    co_await leases_.wait_until(executor_.now_ns() + kCallerLook_ns);
+  }
 }
 
 // --- the store ---
@@ -431,7 +452,9 @@ reactor::Task<void> Copies::take(Stored stored) {
   const Place& now = stored.configuration.place(server_.options.server_id);
   if (now.address != options_.address) {
     Configuration configuration = stored.configuration;
-    co_await depose(std::move(configuration), PlaceState::follows);
+    // Given away by an order of which nobody knew whether it was carried out.
+    const PlaceState state = given_ == now ? PlaceState::departed : PlaceState::follows;
+    co_await depose(std::move(configuration), state);
     co_return;
   }
   const Place before = place();

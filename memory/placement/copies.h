@@ -73,8 +73,9 @@ class Copies final : public CopiesService {
  public:
   using Stored = placement::ConfigurationStore::Stored;
 
-  // All outlive this. `stored`: as it was read when this host was the primary already.
-  Copies(ServerState& server, Disk& disk, Log& log, const CheckpointStore& checkpoints, PlaceKeeper& keeper,
+  // All outlive this. `stored`: as it was read when this host was the primary already. From now on
+  // generations of checkpoints bear that place's number.
+  Copies(ServerState& server, Disk& disk, Log& log, CheckpointStore& checkpoints, PlaceKeeper& keeper,
          placement::ConfigurationStore& store, Stored stored, CopiesOptions options);
   ~Copies() override;
   Copies(const Copies&) = delete;
@@ -143,6 +144,9 @@ class Copies final : public CopiesService {
   // The copy in sync that gets the region.
   Result<std::string> heir(const std::string& to) const;
   reactor::Task<Status> give_to(std::string address, Gone gone);
+  // Whether that is the value behind this revision. `next` outlives the task.
+  reactor::Task<Result<bool>> replace_until_known(std::uint64_t revision,
+                                                  const placement::Configuration* next, Gone gone);
 
   ServerState& server_;
   reactor::Executor& executor_;
@@ -157,6 +161,7 @@ class Copies final : public CopiesService {
   const LogPosition opened_;
 
   std::optional<std::uint64_t> open_change_;  // the revision at which a change may still happen
+  std::optional<placement::Place> given_;     // the last order's that gives the region away
   bool unreachable_ = false;
   std::string told_;  // about a store that has another value
   bool deposed_ = false;

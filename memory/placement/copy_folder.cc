@@ -41,7 +41,7 @@ reactor::Task<Status> CopyFolder::open(LogOwner owner) {
   Status status = co_await open_log(owner);
   if (status.ok()) status = co_await open_checkpoints();
   if (!status.ok()) co_return status;
-  if (kept_.empty() || !log_->segment_with(kept_.front().redo_from)) {
+  if (kept_.empty() || !log_->segment_with(oldest_redo(kept_))) {
     co_return Status(ErrorCode::corrupt_data, "the copy in " + folder_ + " has no checkpoint with its log");
   }
   co_return Status();
@@ -106,6 +106,14 @@ reactor::Task<void> CopyFolder::close() {
   log_.reset();
 }
 
+reactor::Task<std::optional<LogEnd>> CopyFolder::end_log() {
+  co_await log_->close();
+  std::optional<LogEnd> end;
+  if (log_->failure().ok()) end = log_->take_end();
+  log_.reset();
+  co_return std::move(end);
+}
+
 reactor::Task<Status> CopyFolder::begin_log(LogIdentity identity, std::uint64_t segment_bytes,
                                             LogTail begin) {
   auto log =
@@ -147,7 +155,13 @@ bool CopyFolder::has_chunk(const ChunkRef& chunk) const {
 }
 
 reactor::Task<Status> CopyFolder::put_chunk(std::uint64_t log_id, ChunkRef chunk, const PageBuffer* file) {
-  const std::string path = checkpoint_folder() + "/" + chunk_name(chunk.key, chunk.generation);
+  const std::string name = chunk_name(chunk.key, chunk.generation);
+  const std::string path = checkpoint_folder() + "/" + name;
+  // A generation that is kept needs it.
+  if (is_named(name)) {
+    co_return Status(ErrorCode::corrupt_data, "the primary has another chunk under the name of " + path,
+                     "drain this copy, empty its data folder, and add it again");
+  }
   if (!read_chunk(log_id, chunk, file->span()))
     co_return Status(ErrorCode::corrupt_data, "the primary gave another chunk than " + path);
   auto made = co_await disk_.create(path, file->size());
@@ -181,7 +195,7 @@ reactor::Task<Status> CopyFolder::put_generation(Manifest manifest, const PageBu
 
 reactor::Task<Status> CopyFolder::trim_log() {
   if (kept_.empty() || log_ == nullptr) co_return Status();
-  co_return co_await log_->reclaim(kept_.front().redo_from);
+  co_return co_await log_->reclaim(oldest_redo(kept_));
 }
 
 bool CopyFolder::is_named(const std::string& name) const {

@@ -2,14 +2,15 @@
 // each moment, once it is whole, it opens like the folder of a process that was killed.
 //
 // A generation of checkpoints comes beside the ones that are there: chunks first, and when all are durable
-// its manifest, under its name in one step. The two newest are kept, and the log from where redo of the
-// older one begins.
+// its manifest, under its name in one step. The two newest are kept, and the log from where redo of
+// either begins.
 //
 // One executor's thread. One call at a time, but for write(), which goes on beside those about checkpoints.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ class CopyFolder {
   reactor::Task<Status> clear();
   // Before destruction, and before the folder is opened as a region's.
   reactor::Task<void> close();
+  // Instead of close(): where the log goes on; nullopt: it has failed.
+  reactor::Task<std::optional<LogEnd>> end_log();
 
   // Null: there is none yet.
   Log* log() { return log_.get(); }
@@ -48,8 +51,10 @@ class CopyFolder {
 
   // The newest that is whole here; 0: none.
   std::uint64_t generation() const { return kept_.empty() ? 0 : kept_.back().generation; }
+  // Of the log, a restart needs it from there on.
+  LogPosition redo_from() const { return kept_.empty() ? 0 : kept_.back().redo_from; }
   bool has_chunk(const ChunkRef& chunk) const;
-  // The whole file of a chunk. Error corrupt_data: it is another one.
+  // The whole file of a chunk. Error corrupt_data: it is another one, or has the name of one that is kept.
   reactor::Task<Status> put_chunk(std::uint64_t log_id, ChunkRef chunk, const PageBuffer* file);
   // All its chunks were put. The log has all that it needs.
   reactor::Task<Status> put_generation(Manifest manifest, const PageBuffer* file);

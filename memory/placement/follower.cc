@@ -46,6 +46,7 @@ Follower::Follower(reactor::Executor& executor, Disk& disk, fabric::ClientFabric
       generations_(
           executor, folder_, options_.piece_bytes,
           [this](std::uint16_t method, std::string request) { return call(method, std::move(request)); }),
+      applier_(executor, disk, keeper.folder(), options_.make_image, options_.notice, options_.settle_bytes),
       changed_(executor) {}
 
 void Follower::start() {
@@ -62,17 +63,24 @@ reactor::Task<Status> Follower::ended() {
 reactor::Task<void> Follower::close() {
   auto all_ended = gate_.close();
   changed_.notify_all();
+  applier_.give_up();
   if (channel_ != nullptr) channel_->give_up(follow_stopped());
   co_await all_ended;
   co_await generations_.stop();
   co_await generations_.close();
   channel_.reset();
+  co_await applier_.close();
   co_await folder_.close();
 }
 
 std::uint64_t Follower::lag_bytes() const {
   const std::uint64_t durable = folder_.log() == nullptr ? 0 : folder_.log()->durable();
   return end_position_ - std::min(end_position_, durable);
+}
+
+std::uint64_t Follower::unapplied_bytes() const {
+  const std::uint64_t durable = folder_.log() == nullptr ? 0 : folder_.log()->durable();
+  return durable - std::min(durable, std::max(applier_.applied(), folder_.redo_from()));
 }
 
 placement::MoveReply Follower::progress() const {
@@ -86,7 +94,7 @@ placement::MoveReply Follower::progress() const {
   reply.copied_bytes = copied_bytes_ + generations_.copied_bytes();
   reply.total_bytes = copied_bytes_ + generations_.total_bytes() + lag_bytes();
   reply.duration_ns = executor_.now_ns() - began_ns_;
-  reply.error = told_;
+  reply.error = told_.empty() ? generation_error_ : told_;
   return reply;
 }
 
@@ -99,14 +107,24 @@ void Follower::told(const std::string& line) {
   told_ = line;
 }
 
+const Place& Follower::place_of_region() const {
+  return keeper_.record().configuration.place(options_.server_id);
+}
+
+bool Follower::listed() const {
+  return place_of_region().has_copy(options_.address);
+}
+
 reactor::Task<Status> Follower::leave(bool force) {
-  if (in_sync_ && others_in_sync_ == 0 && !force) {
+  // Without a connection, too: it may take over then.
+  if (whole() && listed() && place_of_region().copies.size() == 1 && !force) {
     co_return Status(ErrorCode::object_not_in_prerequisite_state,
                      "this is the only copy in sync of " + region_name(options_.server_id),
                      "add another one first, or force it");
   }
+  if (!leaves_) knows_ = false;
   leaves_ = true;
-  while (in_sync_ && !over_ && !gate_.closing()) co_await changed_.wait();
+  while ((!knows_ || listed()) && !over_ && !gate_.closing()) co_await changed_.wait();
   co_return here() ? Status(ErrorCode::object_not_in_prerequisite_state, "the region has come here")
                    : Status();
 }
@@ -117,6 +135,7 @@ reactor::Task<void> Follower::run() {
   Status status = co_await load();
   while (status.ok() && !gate_.closing() && !here()) status = co_await work();
   co_await leave_primary();
+  co_await applier_.stop();
   if (here() || gate_.closing()) co_await folder_.close();
   failure_ = gate_.closing() ? Status() : status;
   over_ = true;
@@ -150,6 +169,7 @@ reactor::Task<Status> Follower::load() {
   if (record.state == PlaceState::follows) {
     const LogOwner owner{record.database_id, record.server_id};
     const Status status = co_await folder_.open(owner);
+    if (status.ok()) applier_.start(*folder_.log());
     if (status.ok() || status.code() == kDiskFailed) co_return status;
     std::string why = status.message();
     co_return co_await start_over(std::move(why));
@@ -163,6 +183,8 @@ reactor::Task<Status> Follower::start_over(std::string why) {
   co_await generations_.stop();
   in_sync_ = false;
   copied_bytes_ = 0;
+  co_await applier_.stop();
+  applier_.cut(0);
   Status status = co_await store(PlaceState::joins);
   if (status.ok()) status = co_await folder_.clear();
   co_return status;
@@ -185,6 +207,7 @@ reactor::Task<Status> Follower::learn(Configuration configuration) {
 }
 
 reactor::Task<Status> Follower::look() {
+  const bool leaving = leaves_;
   auto read = co_await store_.read();
   std::string primary;
   if (read.ok()) {
@@ -203,6 +226,7 @@ reactor::Task<Status> Follower::look() {
       }
       if (place.number != 0) primary = place.address;
     }
+    if (leaving) know();
     if (primary.empty()) told(region_name(options_.server_id) + " has no primary yet");
   } else if (read.status().code() == ErrorCode::connection_failure) {
     told("the configuration store " + store_.name() + " does not answer: " + read.status().message());
@@ -327,7 +351,14 @@ reactor::Task<Status> Follower::follow_once(bool* differs) {
   }
   auto reply = placement::decode_follow_reply(*bytes);
   if (!reply) co_return Status(ErrorCode::protocol_violation, "it answered nonsense");
-  co_return co_await take(std::move(*reply), differs);
+  const Status status = co_await take(std::move(*reply), differs);
+  if (status.ok() && asked.leaves) know();
+  co_return status;
+}
+
+void Follower::know() {
+  knows_ = true;
+  changed_.notify_all();
 }
 
 reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
@@ -344,10 +375,9 @@ reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
   told_places.set(options_.server_id, reply.place);
   database_id_ = reply.database_id;
   Status status = co_await learn(std::move(told_places));
-  const bool listed = reply.place.has_copy(options_.address) && whole();
-  others_in_sync_ = reply.place.copies.size() - (listed ? 1 : 0);
-  if (listed && !in_sync_) notice("is a copy in sync of " + region_name(options_.server_id));
-  in_sync_ = listed;
+  const bool syncs = reply.place.has_copy(options_.address) && whole();
+  if (syncs && !in_sync_) notice("is a copy in sync of " + region_name(options_.server_id));
+  in_sync_ = syncs;
   changed_.notify_all();
   std::string why;
   if (status.ok()) {
@@ -379,6 +409,7 @@ reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
     }
   }
   if (status.ok() && folder_.log() != nullptr) status = co_await begin_generation(reply.generation);
+  if (status.ok() && folder_.log() != nullptr && whole()) applier_.start(*folder_.log());
   if (!status.ok()) fatal_ = status;
   co_return status;
 }
@@ -389,9 +420,11 @@ reactor::Task<Status> Follower::cut(BlockMark mark) {
   for (const LogTail& tail : log->tails()) {
     if (tail.sequence != mark.sequence + 1 || tail.previous != mark.checksum) continue;
     const LogTail to = tail;
+    co_await applier_.stop();
     const Status status = co_await log->cut(to);
     if (!status.ok() && status.code() == ErrorCode::object_not_in_prerequisite_state) break;
     if (status.ok()) {
+      applier_.cut(to.position);
       notice("cut off " + std::to_string(end.position - to.position) +
              " bytes of the log, which no client was told of");
     }
@@ -406,13 +439,17 @@ reactor::Task<Status> Follower::begin_generation(std::uint64_t generation) {
   if (folder_.generation() != 0 && !whole()) co_return co_await become_whole();
   if (generation <= folder_.generation() && !generations_.known()) co_return Status();
   generations_.start([this](const Status& status) {
+    if (status.ok()) generation_error_.clear();
     if (status.ok()) return;
     next_generation_ns_ = executor_.now_ns() + options_.silence_ns / 2;
     if (status.code() == kDiskFailed || status.code() == kDiskFull) {
       fatal_ = status;
       if (channel_ != nullptr) channel_->give_up(status);
     } else if (!gate_.closing() && channel_ != nullptr && !channel_->failed()) {
-      told("a checkpoint was not copied, and is tried again: " + status.message());
+      // Not told(): the next answer of the primary has no regard for it.
+      const std::string line = "a checkpoint was not copied, and is tried again: " + status.message();
+      if (line != generation_error_) notice(line);
+      generation_error_ = line;
     }
   });
   co_return Status();
@@ -462,7 +499,7 @@ reactor::Task<Status> Follower::come_here(Configuration configuration) {
                      "start this host with the folder that has it");
   }
   co_await leave_primary();
-  co_await folder_.close();
+  co_await finish_image();
   const std::uint64_t opens_ns =
       posted_ns_ + placement::kLease_ns + calls::kWorkerLease_ns + placement::kLeaseSlack_ns;
   while (executor_.fresh_now_ns() < opens_ns && !gate_.closing()) co_await changed_.wait_until(opens_ns);
@@ -471,6 +508,26 @@ reactor::Task<Status> Follower::come_here(Configuration configuration) {
   record.state = PlaceState::here;
   record.configuration.learn(configuration);
   co_return co_await keeper_.store(std::move(record));
+}
+
+// While the leases of others run out. Without the image the folder opens as after a restart.
+reactor::Task<void> Follower::finish_image() {
+  co_await applier_.finish();
+  co_await applier_.stop();
+  const bool has_all = folder_.log() != nullptr && applier_.has_all(*folder_.log());
+  image_ = applier_.take();
+  if (!has_all) {
+    // The rest is read when the region opens.
+    co_await folder_.close();
+    co_return;
+  }
+  std::optional<LogEnd> end = co_await folder_.end_log();
+  if (!end) co_return;
+  image_->end_log(std::move(*end));
+  const Status status = co_await image_->derive();
+  if (status.ok()) co_return;
+  notice("what was kept of the region in memory is of no use: " + status.message());
+  image_.reset();
 }
 
 }  // namespace namdb::memory

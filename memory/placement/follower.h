@@ -3,12 +3,12 @@
 //
 //   join     the log of the primary, from where its newest checkpoint needs it, then that checkpoint's files
 //   follow   FOLLOW, one after the other: each has the next blocks, and says that those before are durable
-//            here. New generations of checkpoints come beside (generation_copy.h)
+//            here. New generations of checkpoints come beside (generation_copy.h). Beside that, too, the
+//            region of the folder is kept in memory (copy_applier.h)
 //   take over  the configuration store lists this host as a copy in sync of a primary that has been silent:
 //            the store is changed, so that this host is the primary, and no other copy is in sync. Then it
 //            waits until all leases are over that the old primary can have (copies.h). The record says
-//            `here`,
-//            and the process opens the folder as one that restarts
+//            `here`, and the process opens the region in memory, or the folder as one that restarts
 //
 // Where the primary cannot be reached and the store does not list this host, or another one was faster, it
 // follows whomever the store names.
@@ -35,6 +35,7 @@
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "memory/log/disk.h"
+#include "memory/placement/copy_applier.h"
 #include "memory/placement/copy_folder.h"
 #include "memory/placement/generation_copy.h"
 #include "memory/placement/log_feed.h"
@@ -52,6 +53,9 @@ struct FollowerOptions {
   std::uint64_t first_silence_ns = 10 * kSecond_ns;
   std::uint64_t retry_ns = 50 * kMillisecond_ns;
   std::uint32_t piece_bytes = 256U << 10;  // of a file, in one call
+  // Of the region in memory. May be empty: it is not kept there.
+  CopyApplier::MakeImage make_image;
+  std::uint64_t settle_bytes = CopyApplier::kSettle_bytes;
   // Lines for people. May be empty.
   std::function<void(const std::string&)> notice;
 };
@@ -72,15 +76,25 @@ class Follower {
   // Ends to follow for good.
   reactor::Task<void> close();
 
-  // Resumes when the primary does not count on this copy any more. Error object_not_in_prerequisite_state:
-  // no other one is in sync, and `force` is not set; the region has come here. Behind it: close().
+  // Resumes when this copy is in sync no more, by the store's word or the primary's, which the latter gave
+  // when it knew that the copy leaves. Error object_not_in_prerequisite_state: no other one is in sync, and
+  // `force` is not set; the region has come here. Behind it: close().
   reactor::Task<Status> leave(bool force);
   placement::MoveReply progress() const;
   bool in_sync() const { return in_sync_; }
   // That the primary's log is ahead, as it said last.
   std::uint64_t lag_bytes() const;
+  // Of the log here, that is not in the region in memory yet; all that a restart would need where there is
+  // none.
+  std::uint64_t unapplied_bytes() const;
+  // Once the region is here, behind close(): its image in memory, or null.
+  std::unique_ptr<CopyImage> take_image() { return std::move(image_); }
 
  private:
+  // By the newest configuration that was heard of.
+  const placement::Place& place_of_region() const;
+  bool listed() const;
+  void know();
   bool whole() const { return keeper_.record().state == PlaceState::follows; }
   reactor::Task<void> run();
   reactor::Task<Status> work();
@@ -105,6 +119,7 @@ class Follower {
   reactor::Task<Status> take_over();
   // The store says that this host is the primary.
   reactor::Task<Status> come_here(placement::Configuration configuration);
+  reactor::Task<void> finish_image();
   reactor::Task<Status> store(PlaceState state);
   reactor::Task<void> leave_primary();
   void told(const std::string& line);
@@ -118,6 +133,8 @@ class Follower {
   FollowerOptions options_;
   CopyFolder folder_;
   GenerationCopy generations_;
+  CopyApplier applier_;
+  std::unique_ptr<CopyImage> image_;  // once the region is here
 
   std::string primary_;  // its address; empty: none is known
   std::unique_ptr<fabric::Channel> channel_;
@@ -128,16 +145,17 @@ class Follower {
   bool heard_ = false;            // it has answered
   std::uint64_t watched_ns_ = 0;  // when watch() has looked last; 0: not yet
   bool in_sync_ = false;          // by its last answer
-  std::size_t others_in_sync_ = 0;
   bool leaves_ = false;
+  bool knows_ = false;                    // since then somebody has said whether this copy is in sync
   std::uint64_t next_generation_ns_ = 0;  // no try before
   std::uint64_t database_id_ = 0;
   std::uint64_t end_position_ = 0;  // of the primary's log
   std::uint64_t began_ns_ = 0;
   std::uint64_t copied_bytes_ = 0;
   std::string told_;
-  Status fatal_;    // an error of this host
-  Status failure_;  // the process is to end
+  std::string generation_error_;  // told; of the last try to copy a checkpoint
+  Status fatal_;                  // an error of this host
+  Status failure_;                // the process is to end
   bool over_ = false;
   reactor::Event changed_;
   reactor::Gate gate_;

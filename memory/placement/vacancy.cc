@@ -10,9 +10,16 @@ namespace {
 // How long peers get to receive the last replies.
 constexpr std::uint64_t kFarewell_ns = 20 * kMillisecond_ns;
 
+std::string name_of_host(std::uint16_t server_id) {
+  return "memory server " + std::to_string(server_id) + " to be";
+}
+
 placement::MakeHello hello_of_host(reactor::Executor& executor, std::uint16_t server_id) {
-  const std::string name = "memory server " + std::to_string(server_id) + " to be";
-  return [&executor, name] { return tool_hello(executor.random(), name); };
+  return [&executor, name = name_of_host(server_id)] { return tool_hello(executor.random(), name); };
+}
+
+placement::MakeHello hello_of_copy(reactor::Executor& executor, std::uint16_t server_id) {
+  return [&executor, name = name_of_host(server_id)] { return copy_hello(executor.random(), name); };
 }
 
 std::unique_ptr<Arrival> make_arrival(reactor::Executor& executor, fabric::ClientFabric& client, Disk& disk,
@@ -85,7 +92,7 @@ reactor::Task<void> Vacancy::await_arrival() {
 
 void Vacancy::start_following() {
   follower_ = std::make_unique<Follower>(executor_, disk_, patient_,
-                                         hello_of_host(executor_, following_->options.server_id), keeper_,
+                                         hello_of_copy(executor_, following_->options.server_id), keeper_,
                                          *following_->store, following_->options);
   follower_->start();
   executor_.spawn(gate_, await_takeover());

@@ -51,6 +51,9 @@ class Vacancy final : public CopyOrders {
   // Arrival::paused_ns().
   std::uint64_t paused_ns() const { return arrival_ == nullptr ? 0 : arrival_->paused_ns(); }
 
+  // Behind run(), once the region is here: its image in memory, or null.
+  std::unique_ptr<CopyImage> take_image() { return follower_ == nullptr ? nullptr : follower_->take_image(); }
+
   const Follower* follower() const override { return follower_.get(); }
   reactor::Task<Status> copy(placement::CopyRequest request) override;
   reactor::Task<Status> leave(placement::LeaveRequest request) override;

@@ -18,9 +18,7 @@ Status malformed_call(std::uint16_t method) {
                 "the request of call " + std::to_string(method) + " cannot be read");
 }
 
-}  // namespace
-
-std::string tool_hello(Random& random, const std::string& name) {
+control::Hello hello_of(Random& random, const std::string& name) {
   std::string id;
   while (id.size() < Peers::kComputeId_bytes) id.push_back(static_cast<char>(random.below(256)));
   control::Hello hello;
@@ -28,6 +26,18 @@ std::string tool_hello(Random& random, const std::string& name) {
   hello.set_compute_id(id);
   hello.set_name(name);
   hello.set_tool(true);
+  return hello;
+}
+
+}  // namespace
+
+std::string tool_hello(Random& random, const std::string& name) {
+  return hello_of(random, name).SerializeAsString();
+}
+
+std::string copy_hello(Random& random, const std::string& name) {
+  control::Hello hello = hello_of(random, name);
+  hello.set_memory_server(true);
   return hello.SerializeAsString();
 }
 

@@ -65,5 +65,7 @@ class VacantHost final : public fabric::Service {
 
 // Of a tool that is named so, with a fresh id.
 std::string tool_hello(Random& random, const std::string& name);
+// The same of a copy, which is let in while the region opens, as other memory servers are.
+std::string copy_hello(Random& random, const std::string& name);
 
 }  // namespace namdb::memory

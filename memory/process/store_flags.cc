@@ -17,39 +17,30 @@ bool is_wildcard(std::string_view address) {
 }  // namespace
 
 void add_store_flags(CLI::App& app, StoreFlags& flags) {
-  app.add_option("--configuration-store", flags.options.location,
-                 "Where it is decided which host has which region, the same on all memory servers:\n"
-                 "file:FOLDER, for hosts of one machine, or etcd://HOST:PORT[,HOST:PORT...]/NAME. Needed\n"
-                 "for copies of regions and fail-over, with --durability flushed")
-      ->type_name("STORE");
+  config::add_store_flags(
+      app, flags.where,
+      "Where it is decided which host has which region, the same on all memory servers:\n"
+      "file:FOLDER, for hosts of one machine, or etcd://HOST:PORT[,HOST:PORT...]/NAME. Needed\n"
+      "for copies of regions and fail-over, with --durability flushed");
   app.add_option("--copies", flags.copies,
                  "Hosts that are to have each region, its primary included. namctl status and the metrics\n"
                  "say if there are fewer; hosts with --join become copies")
       ->check(CLI::Range(1, static_cast<int>(placement::kMaxCopies) + 1))
       ->capture_default_str();
+  app.add_flag("--copy-applies,!--no-copy-applies", flags.copy_applies,
+               "A copy keeps its region in memory, --region-bytes and all, and applies the log to it as it\n"
+               "comes: it takes over quickly. Without: like a restart, and it needs no memory before")
+      ->capture_default_str();
   app.add_option("--address", flags.address,
                  "With --configuration-store: the address by which others reach this host. Default: --listen")
       ->type_name("ADDRESS");
-  app.add_option("--etcd-ca", flags.options.tls.authority,
-                 "With etcd: PEM file of the authority of its certificates; connections are encrypted")
-      ->type_name("FILE");
-  app.add_option("--etcd-cert", flags.options.tls.certificate,
-                 "With --etcd-ca: PEM file of the certificate that etcd is shown, with --etcd-key")
-      ->type_name("FILE");
-  app.add_option("--etcd-key", flags.options.tls.key, "PEM file of the key of --etcd-cert")
-      ->type_name("FILE");
-  app.add_option("--etcd-user", flags.options.user_file,
-                 "With etcd: file of one line, USER:PASSWORD, mode 0600, for a user of etcd's")
-      ->type_name("FILE");
 }
 
 std::string wrong_store_flags(StoreFlags& flags, bool flushed, const std::string& listen) {
   if (!flags.has_store()) {
     if (flags.copies > 1)
       return "--copies needs --configuration-store, which decides which of them has the region";
-    if (!flags.options.tls.authority.empty() || !flags.options.tls.certificate.empty() ||
-        !flags.options.tls.key.empty() || !flags.options.user_file.empty())
-      return "--etcd-ca, --etcd-cert, --etcd-key and --etcd-user go with --configuration-store etcd://...";
+    if (std::string message = config::wrong_store_flags(flags.where); !message.empty()) return message;
     if (!flags.address.empty()) return "--address goes with --configuration-store";
     return {};
   }
@@ -57,7 +48,7 @@ std::string wrong_store_flags(StoreFlags& flags, bool flushed, const std::string
     return "--configuration-store is for --durability flushed: at level memory there is nothing that another "
            "host could go on with";
   }
-  const auto store = placement::make_store(flags.options);
+  const auto store = placement::make_store(flags.options());
   if (!store.ok()) return "--configuration-store: " + store.status().message();
   if (flags.address.empty()) flags.address = listen;
   if (is_wildcard(flags.address)) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/config/store_flags.h"
 #include "common/placement/store/open_store.h"
 
 namespace CLI {
@@ -14,15 +15,20 @@ class App;
 namespace namdb::memory {
 
 struct StoreFlags {
-  placement::StoreOptions options;  // without a location there is none
+  config::StoreFlags where;
   // Hosts that are to have each region, its primary included.
   std::uint32_t copies = 1;
+  // A copy keeps its region in memory.
+  bool copy_applies = true;
   // By which others reach this host. With a store never empty after parsing.
   std::string address;
   // --server-id was given: with `join` the host follows that region from its start.
   bool server_named = false;
 
-  bool has_store() const { return !options.location.empty(); }
+  bool has_store() const { return !where.location.empty(); }
+  placement::StoreOptions options() const {
+    return {where.location, {where.authority, where.certificate, where.key}, where.user_file};
+  }
 };
 
 // `flags` outlives the app.

@@ -129,6 +129,7 @@ reactor::Task<Result<DerivedState>> rebuild_derived(Recovery recovery, Tables& t
     raise_timestamp_floors(recovery.region, derived->largest_timestamp + timestamp_slack);
   OpeningServers all;
   for (layout::ServerId server = 0; server < recovery.options.server_count; ++server) all.insert(server);
+  recovery.certified = true;
   Status status = co_await rebuild_indexes(recovery, tables, indexes, std::move(descriptors), loads,
                                            std::move(send), std::move(all));
   if (!status.ok()) co_return status;

@@ -21,11 +21,17 @@ layout::ServerId server_of(const control::IndexDescriptor& index, const std::str
 }  // namespace
 
 PlaceReader::What PlaceReader::read(std::uint64_t place) {
-  body_.resize(table_.shape.record.body_bytes());
-  recovery_.region.read(place + 8, body_);
+  const std::uint64_t length = table_.shape.record.body_bytes();
+  if (recovery_.certified) {
+    body_ = {recovery_.region.at(place + 8), length};
+  } else {
+    copy_.resize(length);
+    recovery_.region.read(place + 8, copy_);
+    body_ = copy_;
+  }
   const layout::BodyHeader header = layout::decode_body_header(body_.data());
-  if (layout::certify_body(body_, recovery_.region.address(place)) && header.table == table_.shape.id)
-    return header.deleted ? What::deleted : What::row;
+  const bool whole = recovery_.certified || layout::certify_body(body_, recovery_.region.address(place));
+  if (whole && header.table == table_.shape.id) return header.deleted ? What::deleted : What::row;
   const bool empty = std::ranges::all_of(body_, [](std::byte byte) { return byte == std::byte{0}; });
   return empty ? What::nothing : What::torn;
 }

@@ -50,7 +50,8 @@ class PlaceReader {
 
   const Recovery& recovery_;
   const Table& table_;
-  std::vector<std::byte> body_;
+  std::span<const std::byte> body_;  // in the region, or a copy
+  std::vector<std::byte> copy_;
 };
 
 // The table is rebuilt, or has been open: places may be reserved, and rows deleted. Error corrupt_data where

@@ -33,6 +33,8 @@ struct Recovery {
   std::function<bool()> stopping = nullptr;
   // The server is open, and transactions may write to the rows that are read.
   bool beside_transactions = false;
+  // All bodies in the region were certified as they came there, and nobody else reaches it.
+  bool certified = false;
 
   Status stopped() const;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/calls/protocol_version.h"
+#include "common/layout/protocol.h"
 #include "memory/calls/methods.h"
 #include "memory/calls/waiting.h"
 
@@ -61,6 +62,8 @@ reactor::Task<Status> MemoryServer::open_control(control::ControlState state, st
 void MemoryServer::meet(fabric::ServerFabric& fabric, Links::MakeFabric make_client) {
   NAMDB_CHECK(state_.server_fabric == nullptr);
   state_.server_fabric = &fabric;
+  const layout::ProtocolTraits* const protocol = layout::find_protocol(state_.options.protocol);
+  if (protocol != nullptr && protocol->swaps_by_calls(state_.options.stages)) fabric.peers_swap_nothing();
   // The region may have grown while the database opened.
   if (state_.region->bytes() > state_.region->first_bytes()) fabric.grow(state_.region->bytes());
   state_.links.set_fabric(std::move(make_client));

@@ -272,16 +272,18 @@ class BadInput(TestCase):
         replace = "CREATE OR REPLACE FUNCTION changing() RETURNS int LANGUAGE plpgsql AS $$ BEGIN {} RETURN {}; END $$"
         # A sequence moves at once: a number that is left out tells that the body runs.
         self.cluster.query("CREATE SEQUENCE begun")
-        sleeps = "PERFORM nextval('begun'); PERFORM pg_sleep(4);"
-        self.cluster.query(replace.format(sleeps, 1))
-        for change, sqlstate in ((replace.format(sleeps, 2), None), ("DROP FUNCTION changing()", "42883")):
+        waits = "PERFORM nextval('begun'); PERFORM pg_advisory_xact_lock(1);"
+        self.cluster.query(replace.format(waits, 1))
+        for change, sqlstate in ((replace.format(waits, 2), None), ("DROP FUNCTION changing()", "42883")):
             before = 1 if sqlstate is None else 2
             looks = [self.move("begun")]
-            self.session.send(query("SELECT changing()"))
-            until(lambda: looks.append(self.move("begun")) or looks[-1] > looks[-2] + 1, "the body runs")
-            self.cluster.query(change)
-            running = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT changing()' AND state = 'active'"
-            self.assertEqual(self.cluster.query(running), [(1,)])
+            with self.cluster.connect() as holder:
+                holder.execute("SELECT pg_advisory_lock(1)")
+                self.session.send(query("SELECT changing()"))
+                until(lambda: looks.append(self.move("begun")) or looks[-1] > looks[-2] + 1, "the body runs")
+                self.cluster.query(change)
+                running = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT changing()' AND state = 'active'"
+                self.assertEqual(self.cluster.query(running), [(1,)])
             messages = self.session.until_ready()
             self.assertIsNone(sqlstate_of(messages), messages)
             self.assertIn(str(before).encode(), b"".join(body for kind, body in messages if kind == "D"))

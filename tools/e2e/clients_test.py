@@ -99,6 +99,17 @@ class HostileClients(TestCase):
             self.assertEqual(self.cluster.query("SELECT v FROM t WHERE id = 1"), [(10,)])
             self.cluster.query("UPDATE t SET v = v + 0 WHERE id = 1")
 
+    def test_tables_of_an_unfinished_block_go_with_its_client(self):
+        client = self.cluster.raw()
+        client.start()
+        client.query("BEGIN")
+        client.query("CREATE TABLE unfinished (id int PRIMARY KEY)")
+        client.query("INSERT INTO unfinished VALUES (1)")
+        client.socket.close()
+        until(lambda: not self.cluster.query("SELECT 1 FROM pg_class WHERE relname = 'unfinished'"), "the table goes")
+        self.cluster.query("CREATE TABLE unfinished (id int PRIMARY KEY)")
+        self.cluster.query("DROP TABLE unfinished")
+
     def test_whoever_vanishes_while_statements_run(self):
         for _ in range(30):
             with self.cluster.raw() as client:

@@ -234,6 +234,15 @@ class Connections(TestCase):
             self.assertEqual(connection.execute("SELECT 1").fetchone(), (1,))
 
 
+class WrongStore(TestCase):
+    def test_a_server_does_not_start_with_a_configuration_store_that_is_none(self):
+        with tempfile.TemporaryDirectory(prefix="namdb-e2e-") as folder:
+            done = run(program("nam-computed"), "--data", f"{folder}/data", "--memory-server", f"unix:{folder}/none",
+                       "--configuration-store", "nonsense")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("--configuration-store: a configuration store is file:FOLDER", done.stderr)
+
+
 class WrongCertificates(TestCase):
     def refused(self, word, *arguments):
         done = run(program("nam-computed"), "--data", f"{self.folder}/data", "--memory-server", f"unix:{self.folder}/none",

@@ -4,7 +4,9 @@ import json
 import os
 import signal
 
-from harness import Cluster, TestCase, main, until
+import psycopg
+
+from harness import Cluster, Daemon, TestCase, free_port, main, until
 from ledger import Ledger
 
 
@@ -95,6 +97,20 @@ class Copies(TestCase):
             places.await_copies()
             ledger.check(self)
             self.assertEqual(places.primary(), primary)
+
+
+    def test_compute_server_without_hosts(self):
+        with Cluster("shm", durability="flushed", copies=2) as cluster:
+            cluster.query("CREATE TABLE t (a int PRIMARY KEY)")
+            cluster.query("INSERT INTO t VALUES (1)")
+            port = free_port()
+            with Daemon(cluster.data, "nam-computed", "--memory-server", f"unix:{cluster.data}/nobody.sock",
+                        "--configuration-store", f"file:{cluster.data}/configuration",
+                        "--listen", f"127.0.0.1:{port}") as daemon:
+                daemon.until_told("Serves SQL clients")
+                with psycopg.connect(host="127.0.0.1", port=port, dbname="namdb", user="tester") as connection:
+                    self.assertEqual(connection.execute("SELECT a FROM t").fetchall(), [(1,)])
+                self.assertEqual(daemon.end(), 0)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ class Corpus(TestCase):
         files = sorted(CORPUS.glob("*.sqltest"))
         self.assertTrue(files)
         for fabric, memory_servers in self.covering([(fabric, 1) for fabric in FABRICS] + [("shm", 2)]):
-            cluster = Cluster(fabric, memory_servers=memory_servers)
+            cluster = Cluster(fabric, memory_servers=memory_servers, region="256MiB")
             cluster.flags += ["--procedure-library", PROCEDURES]
             with self.subTest(fabric=fabric, memory_servers=memory_servers), cluster:
                 connection = f"host=127.0.0.1 port={cluster.port} dbname=namdb user=tester sslmode=disable"

@@ -4,6 +4,10 @@ import unittest
 from harness import Cluster, TestCase, main, run
 
 SCHEMA = r"""
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+ALTER TYPE mood ADD VALUE 'it''s fine' BEFORE 'ok';
+CREATE TYPE "Odd type" AS ENUM ('Yes', 'no');
+CREATE TABLE people (m mood DEFAULT 'it''s fine', o "Odd type", n int, PRIMARY KEY (m, n), CHECK (m > 'sad' OR o = 'Yes'));
 CREATE TABLE customers (id serial PRIMARY KEY, name varchar(100) NOT NULL, email text UNIQUE, balance numeric(12,2) DEFAULT 0.00,
   created timestamp DEFAULT now(), CHECK (balance > -100));
 CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, customer int NOT NULL, placed timestamptz, amount double precision,
@@ -25,6 +29,7 @@ END
 $$;
 CREATE PROCEDURE pay(IN customer integer, INOUT amount numeric DEFAULT NULL) LANGUAGE plpgsql AS 'BEGIN amount := amount * 2; END';
 CREATE VIEW payers AS SELECT c.id, c.name, doubled(c.balance) AS twice FROM customers c JOIN payments p ON p.customer = c.id;
+INSERT INTO people VALUES ('sad', 'Yes', 1), (DEFAULT, NULL, 2), ('ok', 'no', 1);
 INSERT INTO customers (name, email) VALUES ('Ann', 'a@x'), ('Bob', NULL), (E'tab\tback\\slash\nline', 'c@x');
 INSERT INTO orders (customer, placed, amount, note, tags, doc, raw, d, t, i, n, codes) VALUES
   (1, '2024-01-02 03:04:05.678+00', 1.5, 'hi', '{a,"b c",NULL}', '{"k": [1, 2.50]}', '\x00ff', '2024-02-29', '12:34:56', '1 day 02:00:00',
@@ -67,6 +72,7 @@ class Dumps(TestCase):
                 self.psql(other, dump)
                 self.assertEqual(self.told(self.dump(other)), self.told(dump))
                 self.assertEqual(other.query("SELECT * FROM payers ORDER BY id"), cluster.query("SELECT * FROM payers ORDER BY id"))
+                self.assertEqual(other.query("SELECT * FROM people ORDER BY m, n"), cluster.query("SELECT * FROM people ORDER BY m, n"))
                 self.assertEqual(other.query("SELECT * FROM orders ORDER BY id"), cluster.query("SELECT * FROM orders ORDER BY id"))
                 self.assert_numbers_go_on(other)
                 with other.connect() as connection:

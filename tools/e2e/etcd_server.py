@@ -10,7 +10,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-from harness import PATIENCE_S, free_port, until
+from harness import PATIENCE_S, free_port, stands_still, until
 
 ETCD = shutil.which("etcd", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/bin")
 MISSING = None if ETCD else "etcd is not installed (Debian package etcd-server)"
@@ -20,7 +20,8 @@ class Etcd:
     """One etcd server, or a member of several; a context manager. `authority`: of TLS, with client certificates."""
 
     def __init__(self, name="e0", ports=None, members=None, authority=None):
-        self.folder = Path(tempfile.mkdtemp(prefix="namdb-etcd-"))
+        # In memory: it flushes every change, and a disk that others use may let it wait for longer than clients do.
+        self.folder = Path(tempfile.mkdtemp(prefix="namdb-etcd-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
         self.client_port, peer_port = ports or (lambda first: (first, first + 1))(free_port(2))
         self.endpoint = f"127.0.0.1:{self.client_port}"
         self.authority = authority
@@ -77,6 +78,8 @@ class Etcd:
 
     def signal(self, number):
         self.process.send_signal(number)
+        if number == signal.SIGSTOP:
+            until(lambda: stands_still(self.process.pid), "all its threads stand still")
 
     def kill(self):
         self.process.kill()

@@ -31,8 +31,12 @@ FABRICS = ("shm", "tcp")
 VERBS_ADDRESS = os.environ.get("NAMDB_TEST_VERBS_ADDRESS")
 # Whole matrices instead of covering samples.
 WHOLE = os.environ.get("NAMDB_WHOLE")
+# Of each memory server; it touches each page when it starts.
+REGION = "256MiB" if WHOLE else "64MiB"
 # How long anything may take on a machine that builds something else meanwhile.
 PATIENCE_S = 60
+# Their sockets keep the ports from other tests.
+reserved_ports = []
 
 
 def program(name):
@@ -49,18 +53,22 @@ def namctl(*arguments, **options):
 
 
 def free_port(count=1):
-    """The first of `count` consecutive ports of the loopback address that nobody listens on."""
+    """The first of `count` consecutive ports of the loopback address that nobody listens on, and that no other test gets as
+    long as this process lives."""
     generator = random.Random(os.getpid() * 1_000_003 + time.monotonic_ns())
     while True:
         first = generator.randrange(20_000, 32_000 - count)
         with contextlib.ExitStack() as stack:
             try:
                 for port in range(first, first + count):
-                    listener = stack.enter_context(socket.socket())
-                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    listener.bind(("127.0.0.1", port))
+                    # A name that one process has: it need not listen on the port yet.
+                    stack.enter_context(socket.socket(socket.AF_UNIX)).bind(f"\0namdb-e2e-port-{port}")
+                    with socket.socket() as listener:
+                        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                        listener.bind(("127.0.0.1", port))
             except OSError:
                 continue
+            reserved_ports.append(stack.pop_all())
             return first
 
 
@@ -82,6 +90,11 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def stands_still(pid):
+    """Whether SIGSTOP has reached each of its threads: until then some of them go on."""
+    return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in Path(f"/proc/{pid}/task").glob("*/stat"))
+
+
 def alive(pid):
     """Whether any thread of it is left: the first may have ended before the others."""
     try:
@@ -100,7 +113,7 @@ class Cluster:
     """A cluster of `namctl dev up`; a context manager that takes it down and removes its folder. The fabric tcp+shm is
     tcp with local paths."""
 
-    def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region="256MiB", memory_flags=(),
+    def __init__(self, fabric="shm", memory_servers=1, compute_servers=1, region=REGION, memory_flags=(),
                  compute_flags=(), durability="memory", launcher=(), copies=1):
         self.data = Path(tempfile.mkdtemp(prefix="namdb-e2e-"))
         self.port = free_port(compute_servers + memory_servers * copies)

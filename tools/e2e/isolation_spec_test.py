@@ -11,6 +11,7 @@ from pathlib import Path
 from harness import BIN, FABRICS, WHOLE, Cluster, RawClient, TestCase, main, program, run
 
 SPECS = Path(__file__).resolve().parents[1] / "sqltest" / "isolation"
+REGION = "1GiB" if WHOLE else "256MiB"
 PROCEDURES = BIN.parent / "lib" / "libnamdb_sqltest_procedures.so"
 
 
@@ -48,7 +49,7 @@ class Specs(TestCase):
         self.assertTrue(files)
         # Tables that were dropped keep their extents until no transaction can be older: hence the region.
         for fabric, servers in self.covering((("shm", 1), ("tcp", 2))):
-            cluster = Cluster(fabric, memory_servers=servers, compute_servers=servers, region="1GiB")
+            cluster = Cluster(fabric, memory_servers=servers, compute_servers=servers, region=REGION)
             cluster.flags += ["--procedure-library", PROCEDURES]
             with self.subTest(fabric=fabric), cluster:
                 self.assert_as_expected(cluster, files)
@@ -59,7 +60,7 @@ class Specs(TestCase):
         for turn, (protocol, comparison, fabric, servers, stages) in enumerate(serializable_clusters()):
             # Not whole, a protocol has a third of the specs, and the protocols together have each of them.
             files = every_file if WHOLE else every_file[turn % 3::3]
-            cluster = Cluster(fabric, memory_servers=servers, compute_servers=servers, region="1GiB",
+            cluster = Cluster(fabric, memory_servers=servers, compute_servers=servers, region=REGION,
                               memory_flags=(f"--protocol={protocol}", f"--stages={stages}"))
             cluster.flags += ["--procedure-library", PROCEDURES]
             with self.subTest(protocol=protocol, fabric=fabric, stages=stages), cluster:

@@ -20,7 +20,7 @@ RECORD_S = int(os.environ.get("NAMDB_RECORD_SECONDS", "8"))
 class Recorded(TestCase):
     def record(self, fabric, workload, rounds=RECORD_S // 4):
         with tempfile.TemporaryDirectory(prefix="namdb-e2e-") as folder, \
-                Cluster(fabric, compute_servers=2) as cluster:
+                Cluster(fabric, compute_servers=2, region="256MiB") as cluster:
             history = Path(folder) / "history"
             errors = open(Path(folder) / "errors", "w+")
             recorder = subprocess.Popen(

@@ -96,7 +96,7 @@ class LongValues(TestCase):
                 self.assertEqual(cluster.query("SELECT body FROM docs", server=1), [])
 
     def test_every_format_gives_the_same(self):
-        with Cluster() as cluster, cluster.connect() as connection:
+        with Cluster(region="256MiB") as cluster, cluster.connect() as connection:
             connection.execute("CREATE TABLE given (id int PRIMARY KEY, t text, b bytea, a text[], j jsonb)")
             connection.execute("CREATE TABLE taken (id int PRIMARY KEY, t text, b bytea, a text[], j jsonb)")
             text, raw = "ä\"\\\t,\n" * 150_000, bytes(range(256)) * 4096

@@ -15,7 +15,7 @@ NAME = re.compile(r"\bnamdb_(?:memory|compute)_\w+")
 # They are there only after something has happened, or where regions have copies.
 SOMETIMES = {"namdb_compute_aborts_total", "namdb_memory_checkpoint_age_seconds", "namdb_memory_checkpoint_duration_seconds",
              "namdb_memory_copies_wanted", "namdb_memory_copies_in_sync", "namdb_memory_copy_in_sync",
-             "namdb_memory_copy_lag_bytes"}
+             "namdb_memory_copy_lag_bytes", "namdb_memory_copy_unapplied_bytes"}
 
 
 def get(port, path="/metrics"):

@@ -285,6 +285,20 @@ class Scripts(TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
+    def test_protocols_take_turns_through_the_wire(self):
+        for workload in ("smallbank", "ycsb"):
+            with self.subTest(workload=workload):
+                report = self.script("compare-protocols", "--workload", workload, *SIZES["smallbank"], *SIZES["ycsb"], "--protocols",
+                                     "occ,calvin@2", "--clients", 4, "--seconds", 0.3, "--warmup", 0, "--repetitions", 2, "--json")
+                self.assertEqual(set(report), {"occ", "calvin@2"})
+                self.assertEqual(report["calvin@2"]["best_other"], "occ")
+                for figures in report.values():
+                    self.assertEqual(len(figures["rates"]), 2)
+                    self.assertGreater(figures["one_sided"], 1)
+                    self.assertGreater(figures["round_trips"], 1)
+                # Its calls declare all their rows.
+                self.assertEqual(report["calvin@2"]["attempts"], 1)
+
     def test_a_run_goes_on_through_checkpoints_and_a_restart(self):
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "interrupted"

@@ -17,7 +17,7 @@ class Regress(TestCase):
                          "NAMDB_POSTGRESQL_REGRESS and NAMDB_POSTGRESQL_REFERENCE do not say where PostgreSQL's scripts and a "
                          "PostgreSQL 15 are")
     def test_every_statement_of_the_list_is_still_answered_alike(self):
-        with Cluster("shm") as cluster:
+        with Cluster("shm", region="256MiB") as cluster:
             connection = f"host=127.0.0.1 port={cluster.port} dbname=namdb user=tester sslmode=disable"
             done = run(program("sqltest"), "--postgresql-regress", FOLDER, "--reference", REFERENCE, "--connection", connection,
                        "--patience", "30", "--passes", PASSES, timeout=850)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/log/manifest.h"
 #include "tools/namctl/control_client.h"
 #include "tools/namctl/disk_view.h"
 #include "tools/namctl/output.h"
@@ -45,9 +46,10 @@ Result<std::vector<std::string>> choose(ControlPlane& control, const ClusterAddr
 
 void print(const Output& output, const control::CheckpointReply& reply) {
   const control::CheckpointStatus& made = reply.checkpoint();
-  output.line(text("%6u %10" PRIu64 " %9.1f %12.1f %10" PRIu64 " %10.1f %16" PRIu64, reply.server_id(),
-                   made.generation(), in_seconds(made.duration_ns()), mebibytes(made.written_bytes()),
-                   made.chunks(), mebibytes(made.bytes()), made.redo_from()));
+  output.line(text("%6u %10s %9.1f %12.1f %10" PRIu64 " %10.1f %16" PRIu64, reply.server_id(),
+                   memory::generation_text(made.generation()).c_str(), in_seconds(made.duration_ns()),
+                   mebibytes(made.written_bytes()), made.chunks(), mebibytes(made.bytes()),
+                   made.redo_from()));
 }
 
 }  // namespace

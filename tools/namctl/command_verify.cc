@@ -11,6 +11,7 @@
 #include "common/reactor/reactor.h"
 #include "memory/log/file_disk.h"
 #include "memory/log/folder_identity.h"
+#include "memory/log/manifest.h"
 #include "memory/log/verify.h"
 #include "tools/namctl/output.h"
 
@@ -28,8 +29,8 @@ void print(const Output& output, const memory::VerifyReport& report) {
   }
   if (report.torn) output.line("the log ends with a block that was never finished, or is damaged");
   for (const memory::VerifiedCheckpoint& checkpoint : report.checkpoints) {
-    output.line(text("checkpoint %llu: %llu chunks, %.1f MiB, redo from position %llu",
-                     static_cast<unsigned long long>(checkpoint.generation),
+    output.line(text("checkpoint %s: %llu chunks, %.1f MiB, redo from position %llu",
+                     memory::generation_text(checkpoint.generation).c_str(),
                      static_cast<unsigned long long>(checkpoint.chunks), mebibytes(checkpoint.bytes),
                      static_cast<unsigned long long>(checkpoint.redo_from)));
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/layout/global_address.h"
+#include "memory/log/manifest.h"
 #include "tools/namctl/output.h"
 
 namespace namdb::namctl {
@@ -24,10 +25,11 @@ std::string log_text(const control::DiskStatus& disk) {
 std::string opening_text(const control::OpeningStatus& opening) {
   if (opening.created()) return "opened: as a new database";
   std::string line =
-      text("opened: %" PRIu64 " tables with %" PRIu64 " rows in %.1f s, from checkpoint %" PRIu64
-           " of %.1f MiB and %.1f MiB of log with %" PRIu64 " entries",
-           opening.tables(), opening.rows(), in_seconds(opening.duration_ns()), opening.generation(),
-           mebibytes(opening.checkpoint_bytes()), mebibytes(opening.log_bytes()), opening.entries());
+      text("opened: %" PRIu64 " tables with %" PRIu64
+           " rows in %.1f s, from checkpoint %s of %.1f MiB and %.1f MiB of log with %" PRIu64 " entries",
+           opening.tables(), opening.rows(), in_seconds(opening.duration_ns()),
+           memory::generation_text(opening.generation()).c_str(), mebibytes(opening.checkpoint_bytes()),
+           mebibytes(opening.log_bytes()), opening.entries());
   if (opening.damaged_chunks() != 0)
     line += text("; %" PRIu64 " chunks were damaged and an earlier checkpoint's served",
                  opening.damaged_chunks());
@@ -69,10 +71,11 @@ std::string checkpoint_progress(const control::CheckpointStatus& checkpoint) {
 }
 
 std::string checkpoint_text(const control::CheckpointStatus& checkpoint) {
-  std::string line = checkpoint.generation() == 0
-                         ? "no checkpoint yet"
-                         : text("checkpoint %" PRIu64 " of %.1f MiB", checkpoint.generation(),
-                                mebibytes(checkpoint.bytes()));
+  std::string line =
+      checkpoint.generation() == 0
+          ? "no checkpoint yet"
+          : text("checkpoint %s of %.1f MiB", memory::generation_text(checkpoint.generation()).c_str(),
+                 mebibytes(checkpoint.bytes()));
   if (checkpoint.has_age_ns()) {
     line += text(", %.0f s ago, took %.1f s, wrote %.1f MiB", in_seconds(checkpoint.age_ns()),
                  in_seconds(checkpoint.duration_ns()), mebibytes(checkpoint.written_bytes()));

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kMostRuns = 200;
 constexpr int kAttempts = 20;
 // A step that takes longer may be one that waits for another session; if it is only slow, nothing is lost.
-constexpr std::chrono::milliseconds kTurn{40};
+constexpr std::chrono::milliseconds kTurn{10};
 constexpr std::string_view kConflict = "error 40001";
 
 bool has_conflict(const std::vector<std::string>& answers) {

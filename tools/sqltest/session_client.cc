@@ -1,6 +1,7 @@
 #include "tools/sqltest/session_client.h"
 
 #include "compute/procedure/testing/procedures.h"
+#include "compute/sql/catalog/temporary_name.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sqltest {
@@ -39,7 +40,7 @@ class OutcomeSink final : public sql::ResultSink {
   }
   void error(const Status& status, const sql::ErrorFields& fields) override {
     outcome_.sqlstate = fields.sqlstate.empty() ? status.info().sqlstate : std::string_view(fields.sqlstate);
-    outcome_.message = status.message();
+    outcome_.message = sql::without_prefixes(status.message());
   }
 
  private:

@@ -10,7 +10,6 @@
 #include "common/fabric/facts.h"
 #include "common/fabric/tcp/frames.h"
 #include "common/fabric/tcp/link.h"
-#include "common/fabric/tcp/loopback_channel.h"
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket_address.h"
 #include "common/reactor/socket_listener.h"
@@ -30,7 +29,7 @@ TcpServerFabric::TcpServerFabric(reactor::Reactor& reactor, const ServerRegion& 
       options_(std::move(options)),
       unauthenticated_(kUnauthenticatedPeers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("tcp fabric: {}", line); }),
-      loopback_(std::make_unique<LoopbackChannel>(served_)) {
+      loopback_(std::make_unique<CpuChannel>(served_)) {
   NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 8 == 0 && region.length_bytes % 8 == 0);
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/fabric/cpu_channel.h"
 #include "common/fabric/fabric.h"
 #include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
@@ -31,7 +32,6 @@ class SocketListener;
 namespace namdb::fabric::tcp {
 
 class Link;
-class LoopbackChannel;
 
 class TcpServerFabric final : public ServerFabric, private ConnectionOwner {
  public:
@@ -71,7 +71,7 @@ class TcpServerFabric final : public ServerFabric, private ConnectionOwner {
   std::map<PeerId, std::unique_ptr<ServerConnection>> connections_;
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;
-  std::unique_ptr<LoopbackChannel> loopback_;
+  std::unique_ptr<CpuChannel> loopback_;
 };
 
 }  // namespace namdb::fabric::tcp

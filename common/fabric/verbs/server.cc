@@ -46,6 +46,7 @@ VerbsServerFabric::VerbsServerFabric(reactor::Reactor& reactor, const ServerRegi
       served_(reactor, region, service),
       options_(std::move(options)),
       loopback_(reactor, served_),
+      cpu_(served_),
       unauthenticated_(kUnauthenticatedPeers),
       refusals_(reactor, [](const std::string& line) { spdlog::warn("verbs fabric: {}", line); }) {
   NAMDB_CHECK(reinterpret_cast<std::uintptr_t>(region.base) % 4096 == 0 && region.length_bytes % 8 == 0);

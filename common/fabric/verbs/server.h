@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/fabric/cpu_channel.h"
 #include "common/fabric/fabric.h"
 #include "common/fabric/refusal_log.h"
 #include "common/fabric/registry.h"
@@ -44,7 +45,11 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler, pri
   // such device; a refusal of the device.
   reactor::Task<Status> listen(std::string address) override;
   reactor::Task<void> fence(PeerId peer) override;
-  Channel& loopback() override { return loopback_; }
+  Channel& loopback() override {
+    if (by_cpu_) return cpu_;
+    return loopback_;
+  }
+  void peers_swap_nothing() override { by_cpu_ = true; }
   // Never: peers hold keys of what was registered.
   void grow(std::size_t length_bytes) override;
   void describe(Facts& facts) const override;
@@ -75,6 +80,8 @@ class VerbsServerFabric final : public ServerFabric, private ManagerHandler, pri
   RegionKeys keys_;
   CallsServed calls_;
   LoopbackChannel loopback_;
+  CpuChannel cpu_;
+  bool by_cpu_ = false;
   std::set<Link*> greeting_;
   UnauthenticatedPeers unauthenticated_;
   RefusalLog refusals_;

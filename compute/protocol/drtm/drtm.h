@@ -38,7 +38,7 @@ class DrTm final : public TwoPhaseLocking {
 
   // --- Locking ---
   bool leases_rows() const override { return true; }
-  void add_lock(Lookup& lookup, txn::BatchSet& batches) override;
+  bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
   reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) override;
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override;
@@ -46,6 +46,7 @@ class DrTm final : public TwoPhaseLocking {
   // --- LockOwner ---
   ReadDecision meet_lock(layout::HeaderWord lock) override;
   void confirm_shares() override;
+  bool counts_on_time() const override { return leases_.any(); }
   bool holds_rows() const override { return counts_on_leases_ || TwoPhaseLocking::holds_rows(); }
 
  protected:

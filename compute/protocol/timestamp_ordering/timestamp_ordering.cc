@@ -1,6 +1,7 @@
 #include "compute/protocol/timestamp_ordering/timestamp_ordering.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "common/layout/record_trailer.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr std::size_t kRowsAtOnce = 1024;
 // The forgotten timestamp's position among the floors, as a bit.
 constexpr std::uint32_t kForgotten = 1;
+// So many words are not worth a read each.
+constexpr int kManyFloors = 8;
 
 GlobalAddress floor_word(std::size_t server, std::size_t position) {
   return {static_cast<layout::ServerId>(server), layout::timestamp_floor_offset(position)};
@@ -91,18 +94,36 @@ void TimestampOrdering::read_behind_lock(const Access& access, txn::BatchSet& ba
 // lacking has no rows that this transaction may still use, and each READ and each raise concerns all
 // servers: so the others' floors are enough for it.
 void TimestampOrdering::read_behind_locks(txn::BatchSet& batches) {
-  if (!displaced_.empty()) add_floor_reads(batches);
+  if (!displaced_.empty()) add_floor_reads(batches, layout::Stage::lock, written_positions());
 }
 
-void TimestampOrdering::add_floor_reads(txn::BatchSet& batches) {
+std::uint32_t TimestampOrdering::written_positions() const {
+  std::uint32_t positions = 0;
+  for (const Access& access : transaction().accesses()) {
+    if (access.write != WriteKind::none) positions |= 1U << layout::floor_of(access.table->id);
+  }
+  return positions;
+}
+
+void TimestampOrdering::add_floor_reads(txn::BatchSet& batches, layout::Stage stage,
+                                        std::uint32_t positions) {
   txn::Cluster& cluster = transaction().worker().cluster;
   if (!floors_)
     floors_ = fabric::LocalBuffer(cluster.pool(), layout::kTimestampFloors_bytes * cluster.server_count());
   std::memset(floors_.data(), 0, layout::kTimestampFloors_bytes * cluster.server_count());
+  // One READ costs less than several, but a call's replies are as long as they are.
+  const bool few = cluster.stages().two_sided(stage) && std::popcount(positions) < kManyFloors;
   for (std::size_t server = 0; server < cluster.server_count(); ++server) {
     if (cluster.lacks(static_cast<layout::ServerId>(server))) continue;
-    batches.read(floor_word(server, 0), floors_.data() + layout::kTimestampFloors_bytes * server,
-                 layout::kTimestampFloors_bytes);
+    std::byte* const floors = floors_.data() + layout::kTimestampFloors_bytes * server;
+    if (!few) {
+      batches.read(floor_word(server, 0), floors, layout::kTimestampFloors_bytes);
+      continue;
+    }
+    for (std::size_t position = 0; position <= layout::kTimestampFloors; ++position) {
+      if ((positions >> position & 1) != 0)
+        batches.read(floor_word(server, position), floors + 8 * position, 8);
+    }
   }
 }
 
@@ -112,7 +133,7 @@ std::uint64_t TimestampOrdering::floor(std::size_t server, std::size_t position)
 
 reactor::Task<Status> TimestampOrdering::read_floors() {
   txn::BatchSet batches(transaction().worker().cluster);
-  add_floor_reads(batches);
+  add_floor_reads(batches, layout::Stage::renew, kForgotten | written_ | unleased_);
   const Status status = co_await batches.run(transaction().mutable_counters(), layout::Stage::renew);
   // One of those that are not needed may have been lost meanwhile.
   if (!status.ok() && transaction().worker().cluster.failed()) co_return lost_connection(status);
@@ -120,8 +141,8 @@ reactor::Task<Status> TimestampOrdering::read_floors() {
 }
 
 void TimestampOrdering::add_reads(bool commits, SeenRows* rows) {
+  if (commits) written_ = written_positions();
   for (const Access& access : transaction().accesses()) {
-    if (commits && access.write != WriteKind::none) written_ |= 1U << layout::floor_of(access.table->id);
     if (!access.fetched() || (commits && access.write != WriteKind::none)) continue;
     if (access.lookup.has_record()) {
       add_row(access.lookup, true, *rows);

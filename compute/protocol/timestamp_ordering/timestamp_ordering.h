@@ -108,7 +108,10 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   void note_table(std::uint32_t table) { unleased_ |= 1U << layout::floor_of(table); }
   // A row may have been where none was found: always so for reads without a lease.
   bool may_have_missed() const { return unleased_ != 0 || needs_forgotten_; }
-  void add_floor_reads(txn::BatchSet& batches);
+  // On all servers. By call only those positions are read, where they are few; otherwise all.
+  void add_floor_reads(txn::BatchSet& batches, layout::Stage stage, std::uint32_t positions);
+  // Of the floors of the tables that the transaction writes to.
+  std::uint32_t written_positions() const;
   std::uint64_t floor(std::size_t server, std::size_t word) const;
   reactor::Task<Status> read_floors();
   reactor::Task<Status> go_after_forgotten();

@@ -1,5 +1,7 @@
 #include "compute/protocol/two_phase_locking/reader_words.h"
 
+#include <algorithm>
+
 namespace namdb::protocol {
 
 using layout::HeaderWord;
@@ -46,6 +48,11 @@ void ReaderWords::collect() {
     word.lookup = nullptr;
   }
   posted_ = 0;
+}
+
+bool ReaderWords::any_beside(layout::ServerId server) const {
+  return std::ranges::any_of(
+      words_, [server](const Word& word) { return word.taken && word.word.server() != server; });
 }
 
 void ReaderWords::give_back(HeaderWord own, txn::BatchSet& batches) const {

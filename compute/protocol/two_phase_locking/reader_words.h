@@ -53,6 +53,8 @@ class ReaderWords {
   bool post(Lookup& lookup, layout::HeaderWord own, txn::BatchSet& batches);
   void collect();
 
+  // Whether it has one at another memory server.
+  bool any_beside(layout::ServerId server) const;
   // To be given back in this batch; clear() once it completed.
   void give_back(layout::HeaderWord own, txn::BatchSet& batches) const;
   // The same in the background.

@@ -70,14 +70,24 @@ TwoPhaseLocking::Held& TwoPhaseLocking::post_lock(GlobalAddress record, HeaderWo
   return lock;
 }
 
-void TwoPhaseLocking::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+bool TwoPhaseLocking::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+  const layout::StageCode stages = transaction().worker().cluster.stages();
+  if (!lookup.shares() && stages.two_sided(layout::Stage::read) && stages.two_sided(layout::Stage::lock)) {
+    if (has_locked(lookup.record())) return false;
+    Held& lock = add(posted_, lookup.record(), HeaderWord());
+    layout::store_word(lock.word.data(), 0);  // it stays if nobody answers
+    batches.lock(lookup.record(), lookup.record_name(), own_lock(), lookup.read_buffer(), lookup.read_bytes(),
+                 lock.word.data());
+    return true;
+  }
   const auto guess = transaction().worker().header_guesses.find(lookup.record(), learned_);
   if (lookup.shares()) {
     // In both cases the memory is still the record's.
     if (guess || lookup.locked_by_other()) readers_.post(lookup, own_lock(), batches);
-    return;
+    return false;
   }
   if (guess && !has_locked(lookup.record())) post_lock(lookup.record(), *guess, batches);
+  return false;
 }
 
 void TwoPhaseLocking::hold(GlobalAddress record, HeaderWord unlocked) {
@@ -86,7 +96,10 @@ void TwoPhaseLocking::hold(GlobalAddress record, HeaderWord unlocked) {
 
 void TwoPhaseLocking::collect() {
   for (Held& lock : posted_) {
-    if (layout::load_word(lock.word.data()) == lock.unlocked.value()) held_.push_back(std::move(lock));
+    const HeaderWord found(layout::load_word(lock.word.data()));
+    const bool by_name = lock.unlocked.value() == 0;
+    if (by_name) lock.unlocked = found;
+    if (found == lock.unlocked && found.value() != 0) held_.push_back(std::move(lock));
   }
   posted_.clear();
 }
@@ -276,6 +289,13 @@ void TwoPhaseLocking::add_unlocks(txn::BatchSet& batches) {
     batches.write(lock.record, lock.word.data(), 8);
   }
   readers_.give_back(own_lock(), batches);
+}
+
+bool TwoPhaseLocking::unlocks_beside(layout::ServerId server) const {
+  const auto is_beside = [server](const Held& lock) {
+    return !lock.written() && lock.record.server() != server;
+  };
+  return std::ranges::any_of(held_, is_beside) || readers_.any_beside(server);
 }
 
 void TwoPhaseLocking::after_unlock() {

@@ -51,12 +51,13 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
 
   // --- Locking ---
   reactor::Task<Status> before_fetch() override { return begin_locking(); }
-  void add_lock(Lookup& lookup, txn::BatchSet& batches) override;
+  bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
   reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) override;
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override;
   void add_unlocks(txn::BatchSet& batches) override;
   void after_unlock() override;
+  bool unlocks_beside(layout::ServerId server) const override;
   void after_install() override;
 
   // --- LockOwner ---
@@ -97,8 +98,8 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
  private:
   struct Held {
     layout::GlobalAddress record;
-    layout::HeaderWord unlocked;
-    fabric::LocalBuffer word;  // the word that the CAS found, then the one that unlocks; the waiter word
+    layout::HeaderWord unlocked;  // while it is posted by name: 0
+    fabric::LocalBuffer word;     // the word that the CAS found, then the one that unlocks; the waiter word
     const Access* access = nullptr;  // null until after_fetch() has found whose it is
     // Where records have reader words: the waiter word and the reader words, READ behind the CAS. A reader
     // word that was cleared since is 0.

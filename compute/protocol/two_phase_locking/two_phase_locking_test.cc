@@ -201,4 +201,21 @@ TEST_CASE("a row that was shown without a lock is locked as it was shown, or the
   }
 }
 
+TEST_CASE("once the connection is given up nothing is released, though its channels fail only later",
+          "[locks]") {
+  LockingScene scene;
+  scene.stored({.stamp = kStored, .value = 5, .key = 1});
+  CHECK(scene.fetched(scene.get(1)) == "5");
+  REQUIRE(scene.bytes.header(kRecord) == kOwnLock);
+  scene.worker.fabric.fail_late();
+  scene.worker.cluster.give_up(Status(ErrorCode::connection_failure, "the connection has ended"));
+  REQUIRE(!scene.worker.cluster.channel(0).failed());
+  const std::size_t batches = scene.worker.fabric.batches();
+  scene.transaction->abort();
+  scene.worker.executor.run_ready();
+  CHECK(scene.worker.fabric.batches() == batches);
+  CHECK(scene.bytes.header(kRecord) == kOwnLock);
+  scene.worker.slot_keeper.fail();
+}
+
 }  // namespace namdb::protocol::testing

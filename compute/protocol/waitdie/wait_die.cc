@@ -1,5 +1,7 @@
 #include "compute/protocol/waitdie/wait_die.h"
 
+#include <algorithm>
+
 #include "common/calls/lock_calls.h"
 #include "common/calls/word_stream.h"
 #include "common/layout/age.h"
@@ -53,7 +55,7 @@ bool WaitDie::waits_for(const Lookup& lookup) const {
          lookup.lock_seen() != own_lock();
 }
 
-void WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+bool WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   const HeaderWord before = lookup.waiter();
   if (waits_for(lookup) && !has_locked(lookup.record()) && before != own_lock() &&
       (before.value() == 0 || older_than(before.stamp()))) {
@@ -64,7 +66,7 @@ void WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
     layout::store_word(ask.found.data(), ~before.value());  // it stays if nobody answers
     batches.compare_and_swap(ask.word, before.value(), own_lock().value(), ask.found.data());
   }
-  TwoPhaseLocking::add_lock(lookup, batches);
+  return TwoPhaseLocking::add_lock(lookup, batches);
 }
 
 void WaitDie::check_locks() {
@@ -152,6 +154,12 @@ void WaitDie::add_unlocks(txn::BatchSet& batches) {
   TwoPhaseLocking::add_unlocks(batches);
   for (const Announced& each : announced_)
     batches.compare_and_swap(each.word, own_lock().value(), 0, each.found.data());
+}
+
+bool WaitDie::unlocks_beside(layout::ServerId server) const {
+  return TwoPhaseLocking::unlocks_beside(server) ||
+         std::ranges::any_of(announced_,
+                             [server](const Announced& each) { return each.word.server() != server; });
 }
 
 void WaitDie::after_unlock() {

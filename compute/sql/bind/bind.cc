@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "compute/sql/bind/bind_enumeration.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/bind/bind_statement.h"
@@ -77,9 +78,10 @@ Plan plain(std::string_view tag, Plan::Body body);
 
 // On objects that there may be.
 Result<Plan> bind_comment(const Json& body) {
-  constexpr std::array<std::string_view, 16> kKinds = {
-      "TABLE",   "COLUMN", "VIEW",     "INDEX", "SEQUENCE",  "TABCONSTRAINT", "FUNCTION",   "PROCEDURE",
-      "ROUTINE", "SCHEMA", "DATABASE", "ROLE",  "EXTENSION", "LANGUAGE",      "TABLESPACE", "LARGEOBJECT"};
+  constexpr std::array<std::string_view, 17> kKinds = {
+      "TABLE",     "COLUMN",    "VIEW",       "INDEX",       "SEQUENCE", "TABCONSTRAINT",
+      "FUNCTION",  "PROCEDURE", "ROUTINE",    "SCHEMA",      "DATABASE", "ROLE",
+      "EXTENSION", "LANGUAGE",  "TABLESPACE", "LARGEOBJECT", "TYPE"};
   std::string_view kind = text(body, "objtype");
   if (kind.starts_with("OBJECT_")) kind.remove_prefix(7);
   if (std::ranges::find(kKinds, kind) == kKinds.end()) {
@@ -108,6 +110,7 @@ Result<Plan> bind_discard(const Json& body) {
   const std::string_view target = text(body, "target");
   DiscardPlan discard;
   discard.all = target == "DISCARD_ALL";
+  discard.temporary = target == "DISCARD_TEMP";
   discard.sequences = discard.all || target == "DISCARD_SEQUENCES";
   return plain(discard.all                     ? "DISCARD ALL"
                : target == "DISCARD_PLANS"     ? "DISCARD PLANS"
@@ -228,6 +231,8 @@ Result<Plan> bind_body(StatementBinder& binder, Node statement) {
   if (kind == "VacuumStmt") return bind_vacuum(binder, body);
   if (kind == "CommentStmt") return bind_comment(body);
   if (kind == "CreateSchemaStmt") return bind_create_schema(body);
+  if (kind == "CreateEnumStmt") return bind_create_enumeration(body);
+  if (kind == "AlterEnumStmt") return bind_alter_enumeration(binder.input.facts, body);
   if (kind == "LockStmt") return bind_lock(binder, body);
   if (kind == "ConstraintsSetStmt") return bind_set_constraints(body);
   if (kind == "ViewStmt") return bind_create_view(binder, body);

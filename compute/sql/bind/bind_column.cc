@@ -1,6 +1,7 @@
 #include "compute/sql/bind/bind_column.h"
 
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "compute/sql/expression/function.h"
 #include "compute/sql/value/called_default.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/sequence_default.h"
 #include "compute/sql/value/value_format.h"
 
@@ -60,6 +62,7 @@ Status set_column_type(layout::Column& column, const Type& type) {
       return {};
     case TypeId::int8:
       column.type = layout::ColumnType::bigint;
+      column.length_bytes = 0;
       return {};
     case TypeId::float8:
       column.type = layout::ColumnType::double_precision;
@@ -117,6 +120,11 @@ Status set_column_type(layout::Column& column, const Type& type) {
       column.scale = static_cast<std::uint8_t>(type.numeric_scale().value_or(0));
       return {};
     default:
+      if (type.is_enumeration()) {
+        column.type = layout::ColumnType::bigint;
+        column.length_bytes = enumeration_id(type.id);
+        return {};
+      }
       if (type.is_array() && type.modifier != -1 && type.id != TypeId::varchar_array)
         return unsupported("a column that is an array of elements with a length or a precision");
       for (const ArrayColumn& array : kArrayColumns) {
@@ -238,7 +246,8 @@ Status set_default(StatementBinder& binder, layout::Column& column, const Json& 
   NAMDB_SQL_CHECK(evaluate(*expr, context, datum));
   if (datum.null) return {};
   std::string text;
-  append_text(text, {type.id}, datum);
+  // The label may get another name.
+  append_text(text, {type.is_enumeration() ? TypeId::int8 : type.id}, datum);
   // A number stays as it is written, whatever the column's scale.
   if (std::optional<std::string> digits = written_number(value); digits && type.id == TypeId::numeric)
     text = *std::move(digits);
@@ -275,6 +284,12 @@ Result<ExprPtr> default_of(ExpressionBinder& expressions, const layout::Column& 
     NAMDB_SQL_ASSIGN(ExprPtr value, expressions.bind_function(called->function, {}));
     NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));
     return value;
+  }
+  if (enumeration_of(column) != 0) {
+    std::int64_t position = 0;
+    const std::string& digits = *column.default_text;
+    std::from_chars(digits.data(), digits.data() + digits.size(), position);
+    return make_constant(column_type(column), Datum::of_integer(position));
   }
   ExprPtr value = make_constant({TypeId::unknown}, Datum::of_text(*column.default_text));
   NAMDB_SQL_CHECK(coerce_to_column(expressions, value, column));

@@ -10,6 +10,7 @@
 #include "compute/sql/bind/bind_generated.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/catalog/temporary_name.h"
 #include "compute/sql/system/server_table.h"
 #include "compute/sql/system/virtual_table.h"
 
@@ -152,16 +153,17 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   if (find(body, "partbound") != nullptr) return unsupported("PARTITION OF");
   NAMDB_SQL_CHECK(only(body, "CREATE TABLE",
                        {"relation", "tableElts", "partspec", "options", "oncommit", "if_not_exists"}));
-  if (const std::string_view on_commit = text(body, "oncommit");
-      !on_commit.empty() && on_commit != "ONCOMMIT_NOOP" &&
-      text(*find(body, "relation"), "relpersistence") != "t")
+  const std::string_view on_commit = text(body, "oncommit");
+  const bool temporary = is_temporary(text(*find(body, "relation"), "relname"));
+  if (!on_commit.empty() && on_commit != "ONCOMMIT_NOOP" && !temporary)
     return Status(ErrorCode::invalid_table_definition, "ON COMMIT can only be used on temporary tables");
+  if (on_commit == "ONCOMMIT_DELETE_ROWS") return unsupported("ON COMMIT DELETE ROWS");
   CreateTablePlan create;
   const Json& relation = *find(body, "relation");
   NAMDB_SQL_CHECK(check_schema(text(relation, "schemaname")));
   NAMDB_SQL_ASSIGN(create.table.name, relation_name(relation));
   // UNLOGGED ('u') promises less durability than namdb gives.
-  if (create.table.name.size() > 63)
+  if (without_prefix(create.table.name).size() > 63)
     return Status(ErrorCode::limit_exceeded, "a table's name can have at most 63 bytes");
   if (find_virtual_table("", create.table.name) != nullptr) {
     return Status(ErrorCode::duplicate_table, "relation \"" + create.table.name + "\" already exists");
@@ -171,6 +173,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
                   "the server makes it by itself, with " + std::string(own->made_with));
   }
   create.if_not_exists = flag(body, "if_not_exists");
+  create.drops_at_commit = on_commit == "ONCOMMIT_DROP";
   Definition definition;
   definition.table = create.table.name;
   for (const Json& item : list(body, "tableElts")) {

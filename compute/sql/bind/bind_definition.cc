@@ -54,8 +54,7 @@ std::optional<TypeId> serial_type(const Json& type_name_json) {
 }
 
 Status add_sequence(layout::Column& column, SequenceDefault::Kind kind, Definition& definition) {
-  if (column.type != layout::ColumnType::bigint && column.type != layout::ColumnType::integer &&
-      column.type != layout::ColumnType::smallint) {
+  if (!column_type(column).is_integer()) {
     return Status(ErrorCode::invalid_parameter_value,
                   "identity column type must be smallint, integer, or bigint");
   }
@@ -127,7 +126,7 @@ Status bind_column_definition(StatementBinder& binder, const Json& body, Definit
   }
   const Json& named = *find(body, "typeName");
   const std::optional<TypeId> serial = serial_type(named);
-  const Result<Type> found = serial ? Result<Type>(Type{*serial}) : bind_type(named);
+  const Result<Type> found = serial ? Result<Type>(Type{*serial}) : bind_type(named, binder.input.facts);
   if (!found.ok()) return located(binder.input.place, named, found.status());
   const Type type = *found;
   NAMDB_SQL_CHECK(set_column_type(column, type));

@@ -10,6 +10,7 @@
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/system/virtual_table.h"
 #include "compute/sql/value/calendar.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/interval.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/value_format.h"
@@ -57,8 +58,14 @@ std::string table_name_of(const Source& source) {
 std::vector<Scope::Column> columns_of(const Source& source) {
   std::vector<Scope::Column> columns;
   if (source.table != nullptr) {
-    for (const layout::Column& column : source.table->schema.columns())
-      columns.push_back({column.name, column_type(column), is_hidden(column)});
+    std::uint16_t number = 0;
+    for (const layout::Column& column : source.table->schema.columns()) {
+      const bool hidden = is_hidden(column);
+      columns.push_back({column.name, column_type(column), hidden});
+      if (hidden) continue;
+      columns.back().table = stored_oid(source.table->id, 0);
+      columns.back().number = ++number;
+    }
   } else if (source.virtual_table != nullptr) {
     for (const VirtualColumn& column : source.virtual_table->columns)
       columns.push_back({std::string(column.name), column.type, column.hidden});
@@ -262,7 +269,7 @@ Result<ExprPtr> ExpressionBinder::bind_variadic(ExprKind kind, std::string_view 
 
 Result<ExprPtr> ExpressionBinder::bind_cast(const Json& body) {
   const Json& type_name = *find(body, "typeName");
-  const Result<Type> named = bind_type(type_name);
+  const Result<Type> named = bind_type(type_name, facts_);
   if (!named.ok()) return located(place_, type_name, named.status());
   const Type type = *named;
   const Node inner = node(*find(body, "arg"));

@@ -24,6 +24,8 @@ struct Scope {
     std::string name;
     Type type;
     bool hidden = false;  // `*` does not give it
+    Oid table = 0;        // as ResultColumn's
+    std::uint16_t number = 0;
   };
   struct Relation {
     std::string name;   // alias or table
@@ -231,6 +233,7 @@ class ExpressionBinder {
   Result<ExprPtr> text_or(ExprPtr value, std::string_view replacement);
   static ExprPtr joined(ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_value_function(const Json& body);
+  Result<ExprPtr> bind_enumeration_function(std::string_view name, std::vector<ExprPtr> args);
   Result<ExprPtr> bind_subquery(const Json& body);
 
   Status unify(ExprPtr& left, ExprPtr& right, std::string_view operator_name);
@@ -291,8 +294,9 @@ TypeId literal_type(const Type& other);
 std::optional<char> comparison_operator(std::string_view name);
 // The array of such elements. feature_not_supported: there is none.
 Result<Type> array_of(TypeId element);
-// The type that a TypeName node means. undefined_object, feature_not_supported.
-Result<Type> bind_type(const Json& type_name);
+// The type that a TypeName node means. undefined_object, feature_not_supported. `facts`: of a session; null:
+// only types that the server has by itself are known.
+Result<Type> bind_type(const Json& type_name, const SessionFacts* facts);
 // The name of an output column without an alias, as PostgreSQL chooses it.
 std::string column_name_of(const Json& expression);
 

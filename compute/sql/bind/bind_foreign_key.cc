@@ -78,18 +78,15 @@ class Referenced {
   std::vector<std::vector<std::string>> unique_;
 };
 
-bool is_integer(layout::ColumnType type) {
-  return type == layout::ColumnType::bigint || type == layout::ColumnType::integer ||
-         type == layout::ColumnType::smallint;
-}
-
 bool is_text(layout::ColumnType type) {
   return type == layout::ColumnType::varchar || type == layout::ColumnType::text;
 }
 
 Status check_types(StatementBinder& binder, const std::string& name, const layout::Column& column,
                    const layout::Column& referenced) {
-  if (column.type == referenced.type || (is_integer(column.type) && is_integer(referenced.type)) ||
+  const bool same_enumeration = enumeration_of(column) == enumeration_of(referenced);
+  if ((column.type == referenced.type && same_enumeration) ||
+      (column_type(column).is_integer() && column_type(referenced).is_integer()) ||
       (is_text(column.type) && is_text(referenced.type)))
     return {};
   const TypeId from = column_type(column).id;

@@ -12,6 +12,7 @@
 #include "compute/sql/plan/conditions.h"
 #include "compute/sql/plan/key_path.h"
 #include "compute/sql/system/virtual_table.h"
+#include "compute/sql/value/enumeration.h"
 
 namespace namdb::sql {
 namespace {
@@ -328,9 +329,18 @@ class FromBinder {
     for (std::size_t i = 0; i < select.targets.size(); ++i)
       names_of_columns[select.targets[i]->index] = view.columns[i].name;
     NAMDB_SQL_ASSIGN(Part part, add_table(body, std::move(source), std::move(names_of_columns)));
+    // They are columns of the view.
+    const std::uint32_t first = tables_.back().first_column;
+    for (std::size_t i = first; i < all_.columns.size(); ++i)
+      all_.columns[i].table = all_.columns[i].number = 0;
+    for (std::size_t i = 0; i < select.targets.size(); ++i) {
+      Scope::Column& column = all_.columns[first + select.targets[i]->index];
+      column.table = stored_oid(view.id, 0);
+      column.number = static_cast<std::uint16_t>(i + 1);
+    }
     if (select.source.filter == nullptr) return part;
     std::vector<std::uint32_t> places(select.source.table->schema.columns().size());
-    for (std::uint32_t i = 0; i < places.size(); ++i) places[i] = tables_.back().first_column + i;
+    for (std::uint32_t i = 0; i < places.size(); ++i) places[i] = first + i;
     renumber_columns(*select.source.filter, places);
     part.filters = take_conjuncts(std::move(select.source.filter));
     return part;

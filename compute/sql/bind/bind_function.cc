@@ -4,13 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "compute/sql/bind/bind_enumeration.h"
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/bind_set_function.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/expression/functions.h"
 #include "compute/sql/plan/routine.h"
+#include "compute/sql/value/made_type.h"
 #include "compute/sql/value/overload.h"
+#include "compute/sql/value/time_precision.h"
 
 namespace namdb::sql {
 namespace {
@@ -42,6 +45,43 @@ ExprPtr type_of(const Expr& value) {
   Datum type = Datum::of_integer(type_oid(value.type.id));
   type.text = type_name(value.type.id);
   return make_constant({TypeId::regtype}, type);
+}
+
+// The same value with the type that its positions have.
+ExprPtr as_positions(ExprPtr value, TypeId positions) {
+  ExprPtr same_value = make_expr(ExprKind::coalesce, {positions});
+  same_value->args.push_back(std::move(value));
+  return same_value;
+}
+
+// The enumeration whose arrays are among the arguments of such a function; unknown: there are none.
+TypeId enumeration_in(const std::vector<ExprPtr>& args) {
+  for (const ExprPtr& argument : args) {
+    const TypeId element = element_type(argument->type.id);
+    if (Type{element}.is_enumeration()) return element;
+  }
+  return TypeId::unknown;
+}
+
+// A function of arrays, where they are of an enumeration: it is called with the positions.
+Result<ExprPtr> bind_of_enumeration(ExpressionBinder& expressions, std::string_view name,
+                                    std::vector<ExprPtr> args, TypeId enumeration) {
+  const TypeId array = *array_type(enumeration);
+  const bool of_element = name == "array_append" || name == "array_prepend" || name == "array_remove" ||
+                          name == "array_replace" || name.starts_with("array_position");
+  for (ExprPtr& argument : args) {
+    if (name == "array_to_string" && argument->type.id == array)
+      NAMDB_SQL_CHECK(expressions.coerce(argument, {TypeId::text_array}, Coercion::explicit_cast));
+    if (argument->type.id == TypeId::unknown && (of_element || name == "array_cat"))
+      NAMDB_SQL_CHECK(expressions.coerce(argument, {of_element ? enumeration : array}, Coercion::implicit));
+    if (argument->type.id == array)
+      argument = as_positions(std::move(argument), TypeId::int8_array);
+    else if (argument->type.id == enumeration)
+      argument = as_positions(std::move(argument), TypeId::int8);
+  }
+  NAMDB_SQL_ASSIGN(ExprPtr call, expressions.bind_function(name, std::move(args)));
+  const bool gives_array = call->type.id == TypeId::int8_array;
+  return gives_array ? as_positions(std::move(call), array) : std::move(call);
 }
 
 // PostgreSQL's messages name the schema where the call does, and that of calls in a syntax of their own.
@@ -84,7 +124,9 @@ Status check_any(std::span<const ExprPtr> args) {
 }
 
 Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
-  const std::string_view op = text(body, "op");
+  std::string_view op = text(body, "op");
+  const bool has_digits = op.ends_with("_N");
+  if (has_digits) op.remove_suffix(2);
   struct Row {
     std::string_view op;
     std::string_view function;
@@ -100,6 +142,12 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
     NAMDB_SQL_ASSIGN(ExprPtr expr, bind_function(row.function, {}));
     if (op == "SVFOP_LOCALTIMESTAMP")
       NAMDB_SQL_CHECK(coerce(expr, {TypeId::timestamp}, Coercion::explicit_cast));
+    if (has_digits) {
+      // PostgreSQL warns of more, and takes its maximum.
+      const std::int64_t digits = std::min<std::int64_t>(integer(body, "typmod"), kMostTimeDigits);
+      NAMDB_SQL_CHECK(
+          coerce(expr, {expr->type.id, static_cast<std::int32_t>(digits)}, Coercion::explicit_cast));
+    }
     return expr;
   }
   return unsupported(op.starts_with("SVFOP_") ? op.substr(6) : op);
@@ -109,7 +157,8 @@ bool is_builtin_function(std::string_view name) {
   constexpr std::array<std::string_view, 5> kOthers = {"concat", "concat_ws", "format", "json_build_object",
                                                        "pg_typeof"};
   return is_aggregate(name) || is_window_function(name) || is_set_function(name) ||
-         !functions_named(name).empty() || std::ranges::find(kOthers, name) != kOthers.end();
+         !functions_named(name).empty() || is_enumeration_function(name) ||
+         std::ranges::find(kOthers, name) != kOthers.end();
 }
 
 Result<ExprPtr> ExpressionBinder::no_function_of_schema(const Json& body) {
@@ -194,6 +243,7 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
                         args[0]->type.id == TypeId::unknown);
   if (of_json && name.starts_with("json") && name.find("_extract_path") != std::string_view::npos)
     NAMDB_SQL_CHECK(gather_path(args));
+  if (is_enumeration_function(name)) return bind_enumeration_function(name, std::move(args));
   if (name == "pg_typeof" && args.size() == 1) return type_of(*args[0]);
   if (name == "concat") return bind_concat(std::move(args));
   if (name == "concat_ws" && args.size() > 1) return bind_joined_texts(std::move(args));
@@ -207,7 +257,7 @@ Result<ExprPtr> ExpressionBinder::bind_call(const Json& body) {
     return Status(ErrorCode::wrong_object_type, std::string(name) + "(*) specified, but " +
                                                     std::string(name) + " is not an aggregate function");
   }
-  if (call->function->name == "mod") {
+  if (call->function != nullptr && call->function->name == "mod") {
     call->kind = ExprKind::arithmetic;
     call->op = '%';
     call->function = nullptr;
@@ -359,6 +409,14 @@ Result<ExprPtr> ExpressionBinder::bind_json_array(std::vector<ExprPtr> args, Typ
 }
 
 Result<ExprPtr> ExpressionBinder::bind_function(std::string_view name, std::vector<ExprPtr> args) {
+  // The JSON of an enumeration is that of its labels.
+  if ((name == "to_json" || name == "to_jsonb") && args.size() == 1 && is_made(args[0]->type.id)) {
+    const bool is_array = args[0]->type.is_array();
+    NAMDB_SQL_CHECK(coerce(args[0], {is_array ? TypeId::text_array : TypeId::text}, Coercion::explicit_cast));
+  }
+  if (const TypeId enumeration = enumeration_in(args);
+      enumeration != TypeId::unknown && !functions_named(name).empty())
+    return bind_of_enumeration(*this, name, std::move(args), enumeration);
   std::vector<const Function*> overloads = functions_named(name);
   std::erase_if(overloads, [&args](const Function* f) { return f->parameters.size() != args.size(); });
   std::vector<std::span<const TypeId>> candidates;

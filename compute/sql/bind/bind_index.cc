@@ -6,6 +6,7 @@
 
 #include "compute/api/long_value_tables.h"
 #include "compute/sql/bind/bind_column.h"
+#include "compute/sql/bind/bind_enumeration.h"
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/bind_index_columns.h"
 #include "compute/sql/bind/bind_routine.h"
@@ -36,6 +37,7 @@ constexpr std::array kOperatorClasses = {OperatorClass{"bool_ops", TypeId::boole
                                          OperatorClass{"bpchar_pattern_ops", TypeId::bpchar},
                                          OperatorClass{"bytea_ops", TypeId::bytea},
                                          OperatorClass{"date_ops", TypeId::date},
+                                         OperatorClass{"enum_ops", TypeId::unknown},  // of all enumerations
                                          OperatorClass{"float4_ops", TypeId::float4},
                                          OperatorClass{"float8_ops", TypeId::float8},
                                          OperatorClass{"int2_ops", TypeId::int2},
@@ -61,6 +63,7 @@ Status check_operator_class(const Json& body, const layout::Column& column, bool
                                                    (hash ? "hash" : "btree") + "\"");
   }
   const TypeId type = column_type(column).id;
+  if (name == "enum_ops" && Type{type}.is_enumeration()) return {};
   if (type == found->type || (type == TypeId::varchar && found->type == TypeId::text)) return {};
   return Status(ErrorCode::datatype_mismatch, "operator class \"" + std::string(name) +
                                                   "\" does not accept data type " +
@@ -221,10 +224,11 @@ Result<Plan> bind_reindex(const Json& body) {
   return plan;
 }
 
-Result<Plan> bind_drop(StatementBinder&, const Json& body) {
+Result<Plan> bind_drop(StatementBinder& binder, const Json& body) {
   std::string_view kind = text(body, "removeType");
   if (kind == "OBJECT_PROCEDURE" || kind == "OBJECT_ROUTINE" || kind == "OBJECT_FUNCTION")
-    return bind_drop_routine(body);
+    return bind_drop_routine(body, binder.input.facts);
+  if (kind == "OBJECT_TYPE") return bind_drop_types(body);
   const bool index = kind == "OBJECT_INDEX";
   const bool sequence = kind == "OBJECT_SEQUENCE";
   const bool view = kind == "OBJECT_VIEW";

@@ -83,10 +83,6 @@ std::optional<TypeId> operand_type(const Type& left, const Type& right) {
     return TypeId::interval;
   // Objects of the catalog compare by their identities.
   if (is_identity(left) && is_identity(right)) return TypeId::oid;
-  if (left.is_array() && right.is_array()) {
-    const auto element = operand_type({element_type(left.id)}, {element_type(right.id)});
-    return element ? array_type(*element) : std::nullopt;
-  }
   return std::nullopt;
 }
 
@@ -320,6 +316,18 @@ Result<ExprPtr> ExpressionBinder::bind_table_operator(std::string_view name, Exp
   std::vector<ExprPtr> args;
   args.push_back(std::move(left));
   if (right != nullptr) args.push_back(std::move(right));
+  // Arrays of an enumeration are sets of positions.
+  const auto of_enumeration = [](const Type& type) { return Type{element_type(type.id)}.is_enumeration(); };
+  if (args.size() == 2 && (of_enumeration(left_type) || of_enumeration(right_type))) {
+    const Type set = of_enumeration(left_type) ? left_type : right_type;
+    for (ExprPtr& arg : args) {
+      if (arg->type.id == TypeId::unknown) NAMDB_SQL_CHECK(coerce(arg, set, Coercion::implicit));
+      if (arg->type.id != set.id) return no_operator(name, left_type, right_type);
+      ExprPtr positions = make_expr(ExprKind::coalesce, {TypeId::int8_array});
+      positions->args.push_back(std::move(arg));
+      arg = std::move(positions);
+    }
+  }
   std::vector<TypeId> types;
   for (const ExprPtr& arg : args) types.push_back(arg->type.id);
   std::vector<const Function*> operators = operators_named(name);

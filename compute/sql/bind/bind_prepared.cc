@@ -56,7 +56,7 @@ Result<Plan> bind_prepare(StatementBinder& binder, const Json& body) {
     const Json& type_name = *node(item).body;
     Type type;
     if (!is_unknown(type_name)) {
-      NAMDB_SQL_ASSIGN(type, bind_type(type_name));
+      NAMDB_SQL_ASSIGN(type, bind_type(type_name, binder.input.facts));
     }
     prepare.declared.push_back({type.id});
   }

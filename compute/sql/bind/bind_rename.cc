@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/api/long_value_tables.h"
+#include "compute/sql/bind/bind_enumeration.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
 #include "compute/sql/bind/table_draft.h"
@@ -69,6 +70,7 @@ Status rename_constraint(TableDraft& draft, const BindInput& input, const storag
 Result<Plan> bind_rename(StatementBinder& binder, const Json& body) {
   const std::string_view kind = text(body, "renameType");
   if (kind == "OBJECT_ROLE") return bind_rename_role(body);
+  if (kind == "OBJECT_TYPE") return bind_rename_type(body);
   const bool of_index = kind == "OBJECT_INDEX";
   const bool of_view = kind == "OBJECT_VIEW";
   if (kind == "OBJECT_COLUMN" && text(body, "relationType") == "OBJECT_VIEW")

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "compute/sql/bind/bind_enumeration.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
 #include "compute/sql/bind/check_status.h"
@@ -138,7 +139,7 @@ Result<NamedObjects::Object> bind_named_object(const StatementBinder& binder, co
     if (!flag(*name.body, "args_unspecified")) {
       object.types.emplace();
       for (const Json& argument : list(*name.body, "objargs")) {
-        NAMDB_SQL_ASSIGN(const Type type, bind_type(*node(argument).body));
+        NAMDB_SQL_ASSIGN(const Type type, bind_type(*node(argument).body, binder.input.facts));
         object.types->push_back(type.id);
       }
     }
@@ -279,6 +280,17 @@ Result<Plan> bind_grant(StatementBinder& binder, const Json& body) {
 Result<Plan> bind_change_owner(StatementBinder& binder, const Json& body) {
   ChangeOwnerPlan change;
   const std::string_view type = text(body, "objectType");
+  if (type == "OBJECT_TYPE") {
+    change.of.kind = ObjectKind::routine;
+    change.of.word = "type";
+    NamedObjects::Object object;
+    NAMDB_SQL_ASSIGN(const std::string name,
+                     bind_type_name(list(*node(*find(body, "object")).body, "items")));
+    object.name = type_key(name);
+    change.of.objects.push_back(std::move(object));
+    change.owner = bind_role_name(*find(body, "newowner"));
+    return role_plan("ALTER TYPE", {std::move(change)});
+  }
   NAMDB_SQL_ASSIGN(change.of, bind_objects(type, "ALTER ... OWNER TO"));
   if (change.of.kind == ObjectKind::schema) {
     // As scripts have it that were dumped elsewhere.

@@ -57,7 +57,7 @@ Result<Plan> bind_create_routine(StatementBinder& binder, const Json& body) {
   return plan;
 }
 
-Result<Plan> bind_drop_routine(const Json& body) {
+Result<Plan> bind_drop_routine(const Json& body, const SessionFacts* facts) {
   DropRoutinePlan drop;
   drop.if_exists = flag(body, "missing_ok");
   for (const Json& item : list(body, "objects")) {
@@ -70,7 +70,7 @@ Result<Plan> bind_drop_routine(const Json& body) {
     if (!flag(object, "args_unspecified")) {
       dropped.types.emplace();
       for (const Json& argument : list(object, "objargs")) {
-        NAMDB_SQL_ASSIGN(const Type type, bind_type(*node(argument).body));
+        NAMDB_SQL_ASSIGN(const Type type, bind_type(*node(argument).body, facts));
         dropped.types->push_back(type.id);
       }
     }

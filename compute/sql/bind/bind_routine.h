@@ -17,7 +17,7 @@ Result<std::shared_ptr<const RoutineSignature>> signature_of(const storage::Rout
                                                              const SessionFacts* facts);
 
 Result<Plan> bind_create_routine(StatementBinder& binder, const Json& body);
-Result<Plan> bind_drop_routine(const Json& body);
+Result<Plan> bind_drop_routine(const Json& body, const SessionFacts* facts);
 // The columns of a function's rows: its output parameters, or its one value.
 std::vector<ResultColumn> result_columns(const RoutineSignature& signature);
 // The arguments of a call, those by position first.

@@ -19,6 +19,14 @@ bool is_star(const Json& value) {
   return !fields.empty() && node(fields.back()).kind == "A_Star";
 }
 
+ResultColumn result_column(std::string name, const Expr& value, const Scope& scope) {
+  ResultColumn column{std::move(name), value.type};
+  if (value.kind != ExprKind::column || value.index >= scope.columns.size()) return column;
+  column.table = scope.columns[value.index].table;
+  column.number = scope.columns[value.index].number;
+  return column;
+}
+
 Status expand_star(const Json& value, const Scope& scope, std::vector<ExprPtr>& targets,
                    std::vector<ResultColumn>& columns, ErrorPlace* place) {
   const std::vector<std::string_view> parts = names(list(*node(value).body, "fields"));
@@ -32,15 +40,15 @@ Status expand_star(const Json& value, const Scope& scope, std::vector<ExprPtr>& 
   // Of a view they may have another order than in its table.
   if (relation == nullptr || scope.relations.size() == 1) {
     for (const Scope::Shown& shown : scope.shown) {
-      columns.push_back({shown.name, shown.type});
       targets.push_back(shown_column(scope, shown));
+      columns.push_back(result_column(shown.name, *targets.back(), scope));
     }
     return {};
   }
   for (std::uint32_t i = relation->first_column; i < relation->first_column + relation->columns; ++i) {
     if (scope.columns[i].hidden) continue;
-    columns.push_back({scope.columns[i].name, scope.columns[i].type});
     targets.push_back(scope_column(scope, i));
+    columns.push_back(result_column(scope.columns[i].name, *targets.back(), scope));
   }
   return {};
 }
@@ -171,7 +179,8 @@ Status bind_targets(ExpressionBinder& expressions, const Json& list, ErrorPlace*
     NAMDB_SQL_ASSIGN(ExprPtr expr, expressions.bind(value));
     if (unknown == UnknownColumns::become_text) NAMDB_SQL_CHECK(expressions.decide_unknown(expr));
     std::string name(text(target, "name"));
-    columns.push_back({name.empty() ? column_name_of(value) : std::move(name), expr->type});
+    if (name.empty()) name = column_name_of(value);
+    columns.push_back(result_column(std::move(name), *expr, expressions.scope()));
     targets.push_back(std::move(expr));
   }
   if (columns.size() > 1664)

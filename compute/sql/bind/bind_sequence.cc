@@ -11,7 +11,7 @@ namespace namdb::sql {
 namespace {
 
 Result<std::uint32_t> bind_value_bytes(const Json& type_name) {
-  NAMDB_SQL_ASSIGN(const Type type, bind_type(type_name));
+  NAMDB_SQL_ASSIGN(const Type type, bind_type(type_name, nullptr));
   if (type.id == TypeId::int2) return 2;
   if (type.id == TypeId::int4) return 4;
   if (type.id == TypeId::int8) return 8;

@@ -30,7 +30,7 @@ Result<RoutineParameter> bind_routine_parameter(const Json& body, const SessionF
   } else if (mode != "FUNC_PARAM_IN" && mode != "FUNC_PARAM_DEFAULT") {
     return unsupported("a VARIADIC parameter");
   }
-  const Result<Type> type = bind_type(*find(body, "argType"));
+  const Result<Type> type = bind_type(*find(body, "argType"), facts);
   if (!type.ok() && type.status().code() == ErrorCode::undefined_object) {
     // PostgreSQL's message for a parameter has the name without quotation marks.
     std::string message(type.status().message());
@@ -182,7 +182,7 @@ Status bind_routine_options(const Json& body, RoutineSignature& signature) {
 }
 
 // RETURNS, beside the output parameters, which say the same.
-Status bind_result(const Json& create, RoutineSignature& signature) {
+Status bind_result(const Json& create, const SessionFacts* facts, RoutineSignature& signature) {
   std::vector<Type> outputs;
   bool is_table = false;
   for (const RoutineParameter& parameter : signature.parameters) {
@@ -210,7 +210,7 @@ Status bind_result(const Json& create, RoutineSignature& signature) {
       return bad_definition("function result type must be record because of OUT parameters");
     return {};
   }
-  NAMDB_SQL_ASSIGN(const Type type, bind_type(named));
+  NAMDB_SQL_ASSIGN(const Type type, bind_type(named, facts));
   if (!outputs.empty() && outputs.front().id != type.id) {
     return bad_definition("function result type must be " + std::string(type_name(outputs.front().id)) +
                           " because of OUT parameters");
@@ -231,11 +231,11 @@ Result<RoutineSignature> bind_signature(const Json& create, const SessionFacts* 
   if (parts.empty() || parts.size() > 2) return unsupported("a name with a database");
   if (parts.size() == 2) NAMDB_SQL_CHECK(check_schema(parts[0]));
   signature.name = parts.back();
-  // The catalog keeps views under such names.
-  if (signature.name.starts_with(storage::kViewMark))
+  // The catalog keeps views and types under such names.
+  if (signature.name.starts_with(storage::kViewMark) || signature.name.starts_with(kTypeMark))
     return bad_definition("a function's name cannot begin with this character");
   NAMDB_SQL_CHECK(bind_routine_parameters(create, facts, signature));
-  if (signature.is_function) NAMDB_SQL_CHECK(bind_result(create, signature));
+  if (signature.is_function) NAMDB_SQL_CHECK(bind_result(create, facts, signature));
   NAMDB_SQL_CHECK(bind_routine_options(create, signature));
   return signature;
 }

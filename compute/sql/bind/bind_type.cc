@@ -85,14 +85,32 @@ constexpr auto kOtherTypes = std::to_array<std::string_view>({"timetz",
 
 constexpr std::int64_t kMaxTypeLength = 10'485'760;  // PostgreSQL's; columns are bounded by their schema
 
-Result<Type> bind_plain_type(const Json& type_name_json) {
+// A type that a statement has made; nullopt: there is none.
+std::optional<Type> made_type(const Json& name, const SessionFacts* facts) {
+  const std::vector<std::string_view> parts = names(name);
+  const bool is_public = parts.size() == 1 || (parts.size() == 2 && parts[0] == "public");
+  if (!is_public || facts == nullptr || facts->types == nullptr) return std::nullopt;
+  const auto found = facts->types->find(parts.back());
+  return found == facts->types->end() ? std::nullopt : std::optional(Type{found->second});
+}
+
+Result<Type> bind_plain_type(const Json& type_name_json, const SessionFacts* facts) {
+  const std::optional<Type> made = made_type(list(type_name_json, "names"), facts);
+  const bool has_modifiers = !list(type_name_json, "typmods").empty();
+  if (made && has_modifiers) {
+    return Status(ErrorCode::syntax_error,
+                  "type modifier is not allowed for type \"" + std::string(type_name(made->id)) + "\"");
+  }
   const std::string_view name = name_in_catalog(list(type_name_json, "names"));
   if (name.empty()) {
     const std::vector<std::string_view> parts = names(list(type_name_json, "names"));
     if (parts.size() == 2 && parts[0] != "public" && parts[0] != "information_schema") {
       return Status(ErrorCode::undefined_schema, "schema \"" + std::string(parts[0]) + "\" does not exist");
     }
-    return Status(ErrorCode::undefined_object, "type does not exist");
+    if (made) return *made;
+    const std::string whole = parts.size() == 2 ? std::string(parts[0]) + "." + std::string(parts[1]) : "";
+    return Status(ErrorCode::undefined_object,
+                  whole.empty() ? "type does not exist" : "type \"" + whole + "\" does not exist");
   }
   std::vector<std::int64_t> modifiers;
   for (const Json& item : list(type_name_json, "typmods")) {
@@ -156,6 +174,7 @@ Result<Type> bind_plain_type(const Json& type_name_json) {
         return type;
     }
   }
+  if (made) return *made;
   for (const std::string_view other : kOtherTypes) {
     if (other == name) return unsupported("type " + std::string(name));
   }
@@ -164,9 +183,9 @@ Result<Type> bind_plain_type(const Json& type_name_json) {
 
 }  // namespace
 
-Result<Type> bind_type(const Json& type_name_json) {
+Result<Type> bind_type(const Json& type_name_json, const SessionFacts* facts) {
   NAMDB_SQL_CHECK(only(type_name_json, "a type name", {"names", "typmods", "typemod", "arrayBounds"}));
-  NAMDB_SQL_ASSIGN(const Type type, bind_plain_type(type_name_json));
+  NAMDB_SQL_ASSIGN(const Type type, bind_plain_type(type_name_json, facts));
   const std::size_t dimensions = list(type_name_json, "arrayBounds").size();
   if (dimensions == 0) return type;
   if (dimensions > 1) return unsupported("an array of several dimensions");
@@ -250,6 +269,7 @@ Name name_of(const Json& expression) {
   } else if (e.kind == "SQLValueFunction") {
     std::string name = in_lower_case(text(*e.body, "op"));
     if (name.starts_with("svfop_")) name.erase(0, 6);
+    if (name.ends_with("_n")) name.resize(name.size() - 2);  // with a precision
     return {name};
   }
   return {};

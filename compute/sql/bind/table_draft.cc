@@ -12,6 +12,7 @@
 #include "compute/sql/bind/bind_foreign_key.h"
 #include "compute/sql/bind/bind_generated.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -259,7 +260,7 @@ Status TableDraft::set_type(const Json& body, std::string_view name) {
     return unsupported("ALTER COLUMN TYPE ... USING of a generated column");
   retyped_columns_.emplace_back(name);
   const Json& named = *sql::find(body, "typeName");
-  const Result<Type> type = bind_type(named);
+  const Result<Type> type = bind_type(named, binder_.input.facts);
   if (!type.ok()) return located(binder_.input.place, named, type.status());
   layout::Column changed;
   changed.name = column->name;
@@ -294,10 +295,16 @@ Status TableDraft::set_type(const Json& body, std::string_view name) {
   NAMDB_SQL_CHECK(std::move(status));
   if (column->default_text) {
     changed.default_text = column->default_text;
+    const std::uint32_t enumeration = enumeration_of(*column);
+    if (enumeration != 0 && enumeration_of(changed) != enumeration) {
+      const ExprPtr before = default_of(expressions, *column).value();
+      changed.default_text = enumeration_label(before->type.id, before->value.integer);
+    }
+    const bool is_new_enumeration = enumeration_of(changed) != 0 && enumeration_of(changed) != enumeration;
     const bool is_kept =
         sequence_default_of(*column) || !has_default(*column) || changed.type == column->type;
     const Result<ExprPtr> fits = default_of(expressions, changed);
-    if (!fits.ok() || (!is_kept && *fits == nullptr)) {
+    if (is_new_enumeration || !fits.ok() || (!is_kept && *fits == nullptr)) {
       return Status(ErrorCode::datatype_mismatch, "default for column \"" + changed.name +
                                                       "\" cannot be cast automatically to type " +
                                                       std::string(type_name(column_type(changed).id)));

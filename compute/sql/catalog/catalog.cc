@@ -8,30 +8,22 @@
 #include "common/base/checksum.h"
 #include "compute/api/long_value_tables.h"
 #include "compute/api/server_table.h"
+#include "compute/sql/catalog/temporary_name.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
 namespace {
 
-// Those below are PostgreSQL's own.
-constexpr Oid kFirstOid = 16'384;
-// Those of sequences and checks, which have no identity but their names, lie above.
-constexpr Oid kFirstSequenceOid = 0x8000'0000;
-
-// A table and its primary key have two identities, an index one. They do not collide until a cluster has made
-// half a billion of them.
-Oid oid_of(std::uint32_t id, std::uint32_t kind) {
-  constexpr std::uint64_t kKinds = 3;
-  return static_cast<Oid>(kFirstOid + (id * kKinds + kind) % (kFirstSequenceOid - kFirstOid));
-}
-
+// A table and its primary key have two identities, an index one.
 Oid table_oid_of(const storage::Table& table) {
-  return oid_of(table.id, 0);
+  return stored_oid(table.id, 0);
 }
 
+// Sequences and checks have no identity but their names.
 Oid sequence_oid(std::string_view name) {
-  return kFirstSequenceOid | static_cast<Oid>(checksum64(std::as_bytes(std::span(name))));
+  return kFirstNamedOid | static_cast<Oid>(checksum64(std::as_bytes(std::span(name))));
 }
 
 Oid check_oid(const storage::Table& table, const std::string& name) {
@@ -47,8 +39,11 @@ bool is_server_table(const storage::Table& table) {
 
 Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> views,
                  std::vector<CatalogRoutine> routines, std::vector<CatalogSequence> sequences,
-                 std::string database, bool hides_public)
-    : routines_(std::move(routines)), database_(std::move(database)), hides_public_(hides_public) {
+                 std::vector<TypeId> enumerations, std::string database, bool hides_public)
+    : routines_(std::move(routines)),
+      enumerations_(std::move(enumerations)),
+      database_(std::move(database)),
+      hides_public_(hides_public) {
   for (const SystemRelation& system : system_relations()) {
     CatalogRelation relation;
     relation.oid = system.oid;
@@ -59,7 +54,7 @@ Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> vie
     add(std::move(relation));
   }
   for (const storage::TableRef& table : tables) {
-    if (!storage::keeps_long_values(table->name)) add_table(table);
+    if (!storage::keeps_long_values(table->name) && !is_temporary(table->name)) add_table(table);
   }
   std::vector<storage::TableRef> by_id = tables;
   std::ranges::sort(by_id, {}, [](const storage::TableRef& table) { return table->id; });
@@ -67,7 +62,7 @@ Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> vie
   for (const ViewRef& view : views) {
     CatalogRelation relation;
     relation.kind = 'v';
-    relation.oid = oid_of(view->id, 0);
+    relation.oid = stored_oid(view->id, 0);
     relation.name = view->name;
     relation.view = view;
     add(std::move(relation));
@@ -241,24 +236,29 @@ Oid Catalog::table_oid(const CatalogRelation& relation) {
 }
 
 Oid Catalog::index_oid(const storage::Index& index) {
-  return oid_of(index.id, 2);
+  return stored_oid(index.id, 2);
 }
 
 Oid Catalog::object_oid(std::uint32_t id) {
-  return oid_of(id, 0);
+  return stored_oid(id, 0);
 }
 
 Oid Catalog::primary_key_oid(const storage::Table& table) {
-  return oid_of(table.id, 1);
+  return stored_oid(table.id, 1);
 }
 
 // Tables and routines are numbered together.
 Oid Catalog::routine_oid(const storage::Routine& routine) {
-  return oid_of(routine.id, 0);
+  return stored_oid(routine.id, 0);
 }
 
 Oid Catalog::library_routine_oid(std::string_view name) {
   return sequence_oid("library " + std::string(name));
+}
+
+Oid Catalog::label_oid(TypeId enumeration, std::int64_t position) {
+  return sequence_oid("label " + std::to_string(enumeration_id(enumeration)) + " " +
+                      std::to_string(position));
 }
 
 const CatalogRoutine* Catalog::find_routine(std::int64_t oid) const {

@@ -69,7 +69,8 @@ class Catalog {
  public:
   explicit Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> views = {},
                    std::vector<CatalogRoutine> routines = {}, std::vector<CatalogSequence> sequences = {},
-                   std::string database = {}, bool hides_public = false);
+                   std::vector<TypeId> enumerations = {}, std::string database = {},
+                   bool hides_public = false);
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
@@ -83,6 +84,8 @@ class Catalog {
   // The schema public is not searched: names in it are shown with the schema.
   bool hides_public() const { return hides_public_; }
 
+  // Known to the process.
+  const std::vector<TypeId>& enumerations() const { return enumerations_; }
   const std::vector<CatalogRoutine>& routines() const { return routines_; }
   // Null: there is none.
   const CatalogRoutine* find_routine(std::int64_t oid) const;
@@ -98,6 +101,8 @@ class Catalog {
   static Oid object_oid(std::uint32_t id);
   static Oid routine_oid(const storage::Routine& routine);
   static Oid library_routine_oid(std::string_view name);
+  // Of a label of an enumeration.
+  static Oid label_oid(TypeId enumeration, std::int64_t position);
   // Of a foreign key: the table that it references, its unique key there, and the name of that.
   static Oid referenced_oid(const CatalogRelation& foreign_key);
   struct UniqueKey {
@@ -119,6 +124,7 @@ class Catalog {
 
   std::vector<CatalogRelation> relations_;
   std::vector<CatalogRoutine> routines_;
+  std::vector<TypeId> enumerations_;
   absl::flat_hash_map<Oid, std::size_t> by_oid_;
   std::string database_;
   bool hides_public_ = false;

@@ -1,8 +1,10 @@
 #include "compute/sql/catalog/definition_text.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "compute/sql/value/called_default.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/generated_column.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -222,6 +224,11 @@ std::string quote_literal(std::string_view text) {
   return "E" + quoted(escaped, '\'');
 }
 
+std::string shown_type_name(const Type& type, bool hides_public) {
+  const bool is_stored = is_made(type.id) && hides_public;
+  return (is_stored ? "public." : "") + type_name(type);
+}
+
 std::string default_text(const layout::Column& column, bool hides_public) {
   if (const auto generation = generation_of(column)) return generation->expression;
   if (const auto sequence = sequence_default_of(column))
@@ -229,6 +236,12 @@ std::string default_text(const layout::Column& column, bool hides_public) {
   const std::string& text = *column.default_text;
   if (const std::optional<CalledDefault> called = called_default_of(column))
     return std::string(called->shown);
+  if (enumeration_of(column) != 0) {
+    const TypeId type = column_type(column).id;
+    std::int64_t position = 0;
+    std::from_chars(text.data(), text.data() + text.size(), position);
+    return quote_literal(enumeration_label(type, position)) + "::" + shown_type_name({type}, hides_public);
+  }
   if (column.type == layout::ColumnType::boolean) return text.starts_with('t') ? "true" : "false";
   const bool is_number = !column.is_string() && !tells_time(column);
   if (is_number && !text.starts_with('-') && text.find_first_not_of("0123456789.") == std::string::npos)

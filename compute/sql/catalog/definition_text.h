@@ -19,6 +19,8 @@ std::string quote_literal(std::string_view text);
 
 // `hides_public`, here and below: names in the schema public have it before them.
 
+// "numeric(10,2)", "public.mood".
+std::string shown_type_name(const Type& type, bool hides_public);
 // The expression of a column's default; the column has one.
 std::string default_text(const layout::Column& column, bool hides_public = false);
 // A column of an index: its name, or its expression, in parentheses unless it is a call. `pretty`, here and

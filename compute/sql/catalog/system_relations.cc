@@ -81,7 +81,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {2609, "pg_catalog", "pg_description", 'r',
      "objoid:oid classoid:oid objsubid:int4 description:text"},
     {3501, "pg_catalog", "pg_enum", 'r',
-     "oid:oid enumtypid:oid enumsortorder:float8 enumlabel:name"},
+     "oid:oid enumtypid:oid enumsortorder:float4 enumlabel:name"},
     {3466, "pg_catalog", "pg_event_trigger", 'r',
      "oid:oid evtname:name evtevent:name evtowner:oid evtfoid:oid evtenabled:char evttags:_text"},
     {3079, "pg_catalog", "pg_extension", 'r',

@@ -9,6 +9,7 @@ namespace namdb::sql {
 namespace {
 
 constexpr std::string_view kArray = "array";
+constexpr std::string_view kEnumeration = "enum";
 
 // clang-format off
 constexpr std::array kRoutines = std::to_array<TypeRoutines>({
@@ -28,6 +29,7 @@ constexpr std::array kRoutines = std::to_array<TypeRoutines>({
     {"float4", {200, "float4in"}, {201, "float4out"}, {2424, "float4recv"}, {2425, "float4send"}},
     {"float8", {214, "float8in"}, {215, "float8out"}, {2426, "float8recv"}, {2427, "float8send"}},
     {"array", {750, "array_in"}, {751, "array_out"}, {2400, "array_recv"}, {2401, "array_send"}},
+    {"enum", {3506, "enum_in"}, {3507, "enum_out"}, {3532, "enum_recv"}, {3533, "enum_send"}},
     {"bpchar", {1044, "bpcharin"}, {1045, "bpcharout"}, {2430, "bpcharrecv"}, {2431, "bpcharsend"}},
     {"varchar", {1046, "varcharin"}, {1047, "varcharout"}, {2432, "varcharrecv"}, {2433, "varcharsend"}},
     {"date", {1084, "date_in"}, {1085, "date_out"}, {2468, "date_recv"}, {2469, "date_send"}},
@@ -59,8 +61,9 @@ std::optional<TypeRoutine> find_if(Matches matches) {
 
 const TypeRoutines& type_routines(TypeId type) {
   const bool is_vector = type == TypeId::int2vector || type == TypeId::oidvector;
-  const std::string_view name =
-      Type{type}.is_array() && !is_vector ? kArray : std::string_view(internal_type_name(type));
+  const std::string_view name = Type{type}.is_array() && !is_vector ? kArray
+                                : Type{type}.is_enumeration()       ? kEnumeration
+                                                              : std::string_view(internal_type_name(type));
   const auto found = std::ranges::find(kRoutines, name, &TypeRoutines::type);
   NAMDB_CHECK(found != kRoutines.end());
   return *found;

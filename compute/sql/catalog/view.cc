@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "compute/sql/value/enumeration.h"
+
 namespace namdb::sql {
 
 using Json = nlohmann::json;
@@ -57,7 +59,9 @@ Result<ViewRef> view_of(const storage::Routine& routine) {
         !column.contains("type") || !column["type"].is_number() || !column.contains("modifier") ||
         !column["modifier"].is_number())
       return unsound();
-    const std::optional<TypeId> type = type_from_oid(column["type"].get<Oid>());
+    const auto oid = column["type"].get<Oid>();
+    std::optional<TypeId> type = made_type(oid);
+    if (!type) type = type_from_oid(oid);
     if (!type) return unsound();
     View::Column& added = view->columns.emplace_back();
     added.name = column["name"].get<std::string>();

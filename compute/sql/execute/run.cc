@@ -92,7 +92,14 @@ reactor::Task<Status> Run::read_catalog() {
   const Result<std::vector<storage::RoutineRef>> routines = co_await engine.routines();
   if (!routines.ok()) co_return routines.status();
   std::vector<ViewRef> views;
+  std::vector<TypeId> enumerations;
   for (const storage::RoutineRef& routine : *routines) {
+    if (is_type(*routine)) {
+      Result<Enumeration> enumeration = enumeration_of(*routine);
+      if (!enumeration.ok()) co_return enumeration.status();
+      enumerations.push_back(enumeration_type(enumeration->id));
+      know_enumeration(std::move(enumeration).value());
+    }
     if (!storage::is_view(*routine)) continue;
     Result<ViewRef> view = view_of(*routine);
     if (!view.ok()) co_return view.status();
@@ -108,7 +115,8 @@ reactor::Task<Status> Run::read_catalog() {
   if (!sequences.ok()) co_return sequences.status();
   waiting.follow_roles();
   state.catalog = std::make_shared<const Catalog>(std::move(*tables), std::move(views), std::move(*shown),
-                                                  std::move(*sequences), facts.database, facts.hides_public);
+                                                  std::move(*sequences), std::move(enumerations),
+                                                  facts.database, facts.hides_public);
   co_return Status();
 }
 
@@ -264,7 +272,7 @@ Status store_value(layout::RowWriter& row, std::uint32_t column, const Datum& va
       return row.set_text(column, value.text);
     default:
       if (!definition.is_string()) {
-        const bool rounds = definition.length_bytes != 0;  // timestamp(3)
+        const bool rounds = definition.length_bytes != 0 && enumeration_of(definition) == 0;  // timestamp(3)
         return row.set_integer(column,
                                rounds ? at_precision(value.integer, column_type(definition)) : value.integer);
       }

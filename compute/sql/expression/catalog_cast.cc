@@ -6,6 +6,7 @@
 
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/catalog/type_routines.h"
+#include "compute/sql/value/enumeration.h"
 
 namespace namdb::sql {
 namespace {
@@ -33,11 +34,11 @@ Datum object(Oid oid, std::string_view name, Arena& arena) {
   return datum;
 }
 
-std::optional<std::string> name_of_type(Oid oid) {
+std::optional<std::string> name_of_type(Oid oid, bool hides_public) {
   if (oid == 0) return std::nullopt;
   const std::optional<TypeId> type = type_from_oid(oid);
   if (!type || *type == TypeId::unknown) return std::nullopt;
-  return std::string(type_name(*type));
+  return shown_type_name({*type}, hides_public);
 }
 
 std::optional<std::string> name_of(Oid oid, TypeId to, const Catalog& catalog) {
@@ -48,7 +49,7 @@ std::optional<std::string> name_of(Oid oid, TypeId to, const Catalog& catalog) {
                                  : std::optional(relation_text(*relation, catalog.hides_public()));
     }
     case TypeId::regtype:
-      return name_of_type(oid);
+      return name_of_type(oid, catalog.hides_public());
     case TypeId::regnamespace:
       if (std::ranges::find(kSchemaOids, oid) == kSchemaOids.end()) return std::nullopt;
       return std::string(schema_name(oid));
@@ -77,8 +78,19 @@ std::string_view in_catalog(std::string_view name) {
 }
 
 // Of words, as "double precision", or a name in quotes, perhaps behind the schema.
-TypeId type_of_name(std::string_view text) {
+TypeId type_of_name(std::string_view text, const Catalog& catalog) {
   std::vector<std::string> parts;
+  if (const TypeId known = find_type(text); known != TypeId::unknown) return known;
+  const bool is_array = text.ends_with("[]");
+  const std::string_view element = is_array ? text.substr(0, text.size() - 2) : text;
+  if (parse_qualified_name(element, parts).ok() &&
+      (parts.size() == 1 || (parts.size() == 2 && parts[0] == "public"))) {
+    for (const TypeId made : catalog.enumerations()) {
+      if (internal_type_name(made) == parts.back()) return is_array ? array_of_made(made) : made;
+      if (internal_type_name(array_of_made(made)) == parts.back() && !is_array) return array_of_made(made);
+    }
+  }
+  parts.clear();
   if (text.find('"') == std::string_view::npos || !parse_qualified_name(text, parts).ok())
     return find_type(text);
   const bool is_in_catalog = parts.size() == 1 || (parts.size() == 2 && parts[0] == "pg_catalog");
@@ -102,10 +114,10 @@ Status from_name(std::string_view text, TypeId to, const Catalog& catalog, Arena
         out = object(kTriggerOid, "trigger", arena);
         return {};
       }
-      const TypeId type = type_of_name(text);
+      const TypeId type = type_of_name(text, catalog);
       if (type == TypeId::unknown)
         return Status(ErrorCode::undefined_object, "type " + quoted + " does not exist");
-      out = object(type_oid(type), type_name(type), arena);
+      out = object(type_oid(type), shown_type_name({type}, catalog.hides_public()), arena);
       return {};
     }
     case TypeId::regnamespace:

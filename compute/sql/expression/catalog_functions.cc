@@ -40,7 +40,7 @@ Status format_type(Context context, Arguments arguments, Datum& out) {
   }
   Type type{*id};
   if (!arguments[1].null) type.modifier = static_cast<std::int32_t>(arguments[1].integer);
-  std::string name = type_name(type);
+  std::string name = shown_type_name(type, context.state->catalog->hides_public());
   // Without a length, char would be char(1).
   if (*id == TypeId::bpchar && type.modifier < 0 && !arguments[1].null) name = "bpchar";
   give_text(context, name, out);
@@ -263,7 +263,7 @@ std::vector<Function> make_functions() {
       reads_catalog({"pg_get_function_result", {oid}, text, routine_text<&CatalogRoutine::result_text>}),
       {"pg_get_function_sqlbody", {oid}, text, nothing},
   };
-  Function format{"format_type", {oid, int4}, text, format_type};
+  Function format = reads_catalog({"format_type", {oid, int4}, text, format_type});
   format.nulls = true;
   functions.push_back(format);
   // All objects of these kinds are PostgreSQL's own.

@@ -14,6 +14,7 @@
 #include "common/base/random.h"
 #include "common/layout/row.h"
 #include "compute/api/role.h"
+#include "compute/sql/catalog/enumeration_text.h"
 #include "compute/sql/expression/work.h"
 #include "compute/sql/value/datum.h"
 #include "compute/sql/value/time_zone.h"
@@ -49,6 +50,7 @@ struct SessionFacts {
   std::uint32_t role = storage::kUnknownRole;          // of `user`
   std::uint32_t session_role = storage::kUnknownRole;  // of `session_user`
   bool hides_public = false;                           // search_path does not have the schema public
+  TypeNamesRef types = {};                             // that statements have made; null: none are known
 
   bool is_superuser() const { return roles == nullptr || roles->is_superuser(role); }
   absl::TimeZone zone() const { return time_zone == nullptr ? absl::UTCTimeZone() : *time_zone; }

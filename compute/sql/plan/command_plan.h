@@ -58,6 +58,7 @@ struct DeallocatePlan {
 struct DiscardPlan {
   bool all = false;
   bool sequences = false;  // what the session remembers of them; of ALL, too
+  bool temporary = false;  // its temporary tables
 };
 
 // Of portals, among which cursors are.

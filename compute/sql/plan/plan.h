@@ -31,10 +31,11 @@ struct Plan {
   using Body =
       std::variant<std::monostate, SelectPlan, InsertPlan, UpdatePlan, DeletePlan, WithPlan, TruncatePlan,
                    CopyFromPlan, CopyToPlan, CallPlan, CallRoutinePlan, CreateRoutinePlan, DropRoutinePlan,
-                   CreateViewPlan, DropViewPlan, Boxed<CreateTablePlan>, Boxed<AlterTablePlan>, DropTablePlan,
-                   CreateIndexPlan, DropIndexPlan, ReindexPlan, SequencePlan, TransactionPlan, LockPlan,
-                   ConstraintsPlan, SetPlan, ShowPlan, DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan,
-                   ExplainPlan, PreparePlan, ExecutePlan, DeclarePlan, FetchPlan, RolePlan>;
+                   CreateViewPlan, DropViewPlan, EnumerationPlan, Boxed<CreateTablePlan>,
+                   Boxed<AlterTablePlan>, DropTablePlan, CreateIndexPlan, DropIndexPlan, ReindexPlan,
+                   SequencePlan, TransactionPlan, LockPlan, ConstraintsPlan, SetPlan, ShowPlan,
+                   DeallocatePlan, DiscardPlan, ClosePlan, NothingPlan, ExplainPlan, PreparePlan, ExecutePlan,
+                   DeclarePlan, FetchPlan, RolePlan>;
   // monostate: an empty statement.
   Body body;
   // "SELECT", "INSERT", ...: the command tag without its counts, and the kind under which it is counted.
@@ -51,7 +52,8 @@ struct Plan {
   bool calls_volatile = false;  // ... and may write to any
   // These must not write: they are called in another number, or at other times, than the statement says.
   bool calls_read_only = false;
-  MemoryShare memory;  // what the plan keeps, of the budget of all clients
+  bool knows_types = false;  // the session knew types that statements have made: it may name one
+  MemoryShare memory;        // what the plan keeps, of the budget of all clients
 
   template <typename T>
   const T* as() const {
@@ -65,7 +67,8 @@ struct Plan {
   bool is_schema_change() const {
     return as<CreateTablePlan>() || as<AlterTablePlan>() || as<DropTablePlan>() || as<CreateIndexPlan>() ||
            as<DropIndexPlan>() || as<ReindexPlan>() || as<CreateRoutinePlan>() || as<DropRoutinePlan>() ||
-           as<CreateViewPlan>() || as<DropViewPlan>() || as<SequencePlan>() || as<RolePlan>();
+           as<CreateViewPlan>() || as<DropViewPlan>() || as<EnumerationPlan>() || as<SequencePlan>() ||
+           as<RolePlan>();
   }
   // Perhaps of no columns: SELECT FROM t.
   bool gives_rows() const { return !columns.empty() || as<SelectPlan>(); }

@@ -232,6 +232,9 @@ std::size_t body_bytes(const CreateViewPlan& plan) {
 std::size_t body_bytes(const DropViewPlan& plan) {
   return bytes_of(plan.renamed);
 }
+std::size_t body_bytes(const EnumerationPlan& plan) {
+  return bytes_of_list(plan.names) + bytes_of_list(plan.labels);
+}
 std::size_t body_bytes(const PreparePlan& plan) {
   return bytes_of(plan.name) + bytes_of_list(plan.declared);
 }

@@ -52,6 +52,19 @@ struct DropViewPlan {
   std::string renamed;  // ALTER VIEW RENAME: the one view's new name
 };
 
+// CREATE TYPE ... AS ENUM, ALTER TYPE and DROP TYPE.
+struct EnumerationPlan {
+  enum class Command : std::uint8_t { create, add, rename_value, rename, drop };
+  Command command = Command::create;
+  std::vector<std::string> names;  // of the type; several: DROP
+  // All of a new type; a new one; the old and the new one; of RENAME TO the type's new name.
+  std::vector<std::string> labels;
+  std::optional<std::string> neighbor;  // of a new label
+  bool is_after = false;                // the neighbor
+  bool is_conditional = false;          // IF [NOT] EXISTS
+  bool cascades = false;
+};
+
 // The options of a new column's sequence.
 struct ColumnSequence {
   std::string name;  // empty: to be chosen
@@ -65,6 +78,7 @@ struct CreateTablePlan {
   std::vector<std::uint32_t> sequences;  // the columns that get one each; their defaults name them
   std::map<std::string, ColumnSequence> sequence_options;  // of these, by column
   bool if_not_exists = false;
+  bool drops_at_commit = false;  // a temporary table: with the transaction that makes it
 };
 
 // ALTER TABLE, and RENAME. The table's new definition, and how its rows are made from those that are there.

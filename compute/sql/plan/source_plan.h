@@ -18,6 +18,9 @@ struct VirtualTable;
 struct ResultColumn {
   std::string name;
   Type type;
+  // The table or view of which it is a column, and its number there; 0: of none, or nobody knows.
+  Oid table = 0;
+  std::uint16_t number = 0;
 };
 
 // An access path by secondary index: a range of its keys, or several ranges for a list of values.

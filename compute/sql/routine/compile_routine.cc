@@ -213,7 +213,7 @@ Result<Type> RoutineCompiler::declared_type(const RoutineSource::DeclaredType& d
     const Json& target = *node(list(*declared.tree.statement(0).body, "targetList")[0]).body;
     const Node cast = node(*find(target, "val"));
     if (cast.kind != "TypeCast") return unsupported("the type of this variable");
-    return bind_type(*find(*cast.body, "typeName"));
+    return bind_type(*find(*cast.body, "typeName"), input_.facts);
   }
   if (declared.names.size() == 1) {
     const RoutineVariable* const variable = scope_.named(declared.names[0]);

@@ -40,6 +40,7 @@
 #include "compute/sql/plan/routine_cache.h"
 #include "compute/sql/session/planning_queue.h"
 #include "compute/sql/syntax/error_fields.h"
+#include "compute/sql/syntax/temporary_names.h"
 #include "compute/sql/system/settings.h"
 
 namespace namdb::sql {
@@ -87,7 +88,7 @@ struct RoleActor;
 // Makes the change of the roles as they are now. It may be called again.
 using RoleChangeMaker = std::function<Result<txn::RoleChange>(RoleActor& actor)>;
 
-class Session final : private WaitingFunctions, private SessionObjects {
+class Session final : private WaitingFunctions, private SessionObjects, private TemporaryNames {
  public:
   // `canceled` is set by cancel requests, from any thread.
   Session(Environment& environment, std::string user, std::string database, std::int32_t process_id,
@@ -139,6 +140,9 @@ class Session final : private WaitingFunctions, private SessionObjects {
   // Ends the implicit transaction, and forgets the portals if there is no block.
   reactor::Task<Status> sync();
   void forget_portals();
+  // The client is gone: ends its transaction, undoes what its block has created, and drops its temporary
+  // tables.
+  reactor::Task<void> end();
   // After an error of any message: the transaction that runs has failed.
   void fail(const Status& status);
 
@@ -216,7 +220,7 @@ class Session final : private WaitingFunctions, private SessionObjects {
   enum class Portals : std::uint8_t { end_suspended, end_all };
   void close_cursors(Portals which);
   // SAVEPOINT and its like.
-  enum class RelationKind : std::uint8_t { table, index, view };
+  enum class RelationKind : std::uint8_t { table, index, view, type };
   struct DroppedInBlock {
     RelationKind kind = RelationKind::table;
     std::uint32_t id = 0;
@@ -424,6 +428,41 @@ class Session final : private WaitingFunctions, private SessionObjects {
   reactor::Task<Status> drop_view(std::string name);
   reactor::Task<Status> rename_view(const DropViewPlan* plan, const Dependents* dependents);
 
+  // --- session_temporary.cc ---
+  std::string_view prefix() const override { return temporary_prefix_; }
+  bool has_table(std::string_view name) const override;
+  bool has_index(std::string_view name) const override;
+  // Where the statement names temporary tables, or makes one: it becomes `renamed`, with their stored names.
+  reactor::Task<Status> name_temporary(Node* statement, Json* renamed);
+  reactor::Task<Status> begin_temporary();
+  reactor::Task<void> drop_temporary(std::string stored_name);
+  reactor::Task<void> drop_all_temporary();
+  // Those of ON COMMIT DROP join the drops of the block.
+  void drop_temporary_at_commit();
+
+  // --- session_types.cc ---
+  // Takes over the types that statements have made, as they are now.
+  reactor::Task<Status> read_types();
+  bool types_are_current() const;
+  // An error of a statement: with the types as they are now it may be another one, or none.
+  bool may_name_new_type(const Status& status) const {
+    return status.code() == ErrorCode::undefined_object && !types_are_current();
+  }
+  // The same before a statement is bound that may name one.
+  reactor::Task<Status> follow_types(const BindInput* input);
+  reactor::Task<Status> change_types(const EnumerationPlan& plan, ResultSink& sink);
+  reactor::Task<Status> create_type(const EnumerationPlan& plan);
+  reactor::Task<Status> drop_types(const EnumerationPlan& plan, ResultSink& sink);
+  reactor::Task<Status> drop_type(std::uint32_t id);
+  // Of a type that the session knows; null: there is none any more.
+  storage::RoutineRef entry_of_type(const std::string& name) const;
+  // duplicate_object: the name of a new type is taken.
+  reactor::Task<Status> check_type_name(std::string name);
+  reactor::Task<Status> check_type_unnamed(const Enumeration* type);
+  // feature_not_supported: an expression of a table with such columns, or a view of it, contains the text.
+  reactor::Task<Status> check_not_in_texts(const Enumeration* type, std::string text, std::string what);
+  reactor::Task<Status> find_type_dependents(std::string name, Dependents* dependents);
+
   // --- session_foreign_keys.cc ---
   reactor::Task<Status> change_foreign_keys(std::string table,
                                             std::function<void(std::vector<storage::ForeignKey>&)> change);
@@ -592,8 +631,12 @@ class Session final : private WaitingFunctions, private SessionObjects {
   std::vector<CreatedInBlock> created_in_block_;
   std::map<std::string, DroppedInBlock> dropped_in_block_;
   std::vector<std::string> unsettled_in_block_;  // tables with new foreign keys
+  std::vector<std::string> temporary_of_block_;  // ON COMMIT DROP
   bool block_read_only_ = false;
-  std::uint64_t began_ns_ = 0;  // of the transaction
+  std::string temporary_prefix_;  // of the names of temporary tables; empty: there were none yet
+  std::shared_ptr<const txn::SlotLease> temporary_lease_;
+  std::uint64_t types_version_ = 0;  // of the catalog from which facts_.types was taken; 0: none
+  std::uint64_t began_ns_ = 0;       // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   std::set<std::string> resolved_constraints_;  // of its statements: note_resolved()
   DeferredForeignKeys deferred_;                // of the transaction that runs

@@ -93,6 +93,7 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
                        "commit the block between DROP TABLE and CREATE TABLE");
     }
     status = co_await create_table(table, sink, &made);
+    if (status.ok() && table.drops_at_commit && !made.empty()) temporary_of_block_.push_back(made);
   }
   if (!status.ok() || made.empty()) co_return status;
   co_return co_await note_created(index != nullptr ? RelationKind::index : RelationKind::table,
@@ -153,9 +154,11 @@ Session::Drop Session::silent_drop(RelationKind kind, const std::string& name) {
 
 Task<Status> Session::drop_at_commit(ResultSink& sink) {
   Status first;
+  drop_temporary_at_commit();
   const auto dropped = std::exchange(dropped_in_block_, {});
   drops_are_checked_ = true;
   for (const auto& [name, drop] : dropped) {
+    if (drop.kind == RelationKind::type) continue;
     const bool is_index = drop.kind == RelationKind::index;
     std::string wanted = name;
     const auto relation = co_await find_relation(&engine_, std::move(wanted));
@@ -169,6 +172,12 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
       continue;
     }
     if (status.ok()) status = co_await drop_relations(silent_drop(drop.kind, name), sink);
+    if (first.ok()) first = std::move(status);
+  }
+  // Columns of them are gone by now.
+  for (const auto& [name, drop] : dropped) {
+    if (drop.kind != RelationKind::type) continue;
+    Status status = co_await drop_type(drop.id);
     if (first.ok()) first = std::move(status);
   }
   drops_are_checked_ = false;
@@ -186,12 +195,15 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
 }
 
 void Session::forget_block_ddl() {
+  types_version_ = 0;
   created_in_block_.clear();
   dropped_in_block_.clear();
   unsettled_in_block_.clear();
 }
 
 Task<Status> Session::undo_block_ddl(ResultSink& sink) {
+  if (!dropped_in_block_.empty()) types_version_ = 0;
+  temporary_of_block_.clear();
   dropped_in_block_.clear();
   unsettled_in_block_.clear();
   co_return co_await undo_created(0, sink);
@@ -202,6 +214,11 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
   while (created_in_block_.size() > from) {
     const CreatedInBlock created = std::move(created_in_block_.back());
     created_in_block_.pop_back();
+    if (created.kind == RelationKind::type) {
+      Status status = co_await drop_type(created.id);
+      if (first.ok()) first = std::move(status);
+      continue;
+    }
     if (created.kind == RelationKind::view) {
       const auto all = co_await engine_.routines();
       if (!all.ok()) co_return all.status();

@@ -153,7 +153,7 @@ Task<Result<std::vector<CatalogRoutine>>> Session::catalog_routines() {
   Result<std::vector<storage::RoutineRef>> all = co_await engine_.routines();
   if (!all.ok()) co_return all.status();
   for (const storage::RoutineRef& routine : *all) {
-    if (storage::is_view(*routine)) continue;
+    if (!is_procedure(*routine)) continue;
     Result<std::shared_ptr<const RoutineSignature>> signature = read_signature(routine);
     if (signature.ok()) made.push_back(routine_of(**signature));
   }

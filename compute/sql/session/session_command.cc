@@ -21,7 +21,11 @@ Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& 
   if (const auto* constraints = plan.as<ConstraintsPlan>())
     co_return co_await set_constraints(*constraints, sink);
   if (const auto* show = plan.as<ShowPlan>()) co_return co_await run_show(*show, sink, completion);
-  if (const auto* discard = plan.as<DiscardPlan>()) co_return run_discard(*discard, portal, sink);
+  if (const auto* discard = plan.as<DiscardPlan>()) {
+    Status status = run_discard(*discard, portal, sink);
+    if (status.ok() && (discard->all || discard->temporary)) co_await drop_all_temporary();
+    co_return status;
+  }
   if (const auto* explain = plan.as<ExplainPlan>())
     co_return co_await run_explain(*explain, portal, sink, completion);
   if (plan.is_schema_change()) co_return co_await run_ddl(plan, sink);
@@ -364,7 +368,8 @@ Task<Status> Session::run_explain(const ExplainPlan& plan, Portal& portal, Resul
   const std::vector<std::string> lines =
       plan.as_json ? std::vector{explain_json(*statement, counted)} : explain_text(*statement, counted);
   for (const std::string& line : lines) {
-    const Datum datum = Datum::of_text(line);
+    const std::string shown = without_prefixes(line);
+    const Datum datum = Datum::of_text(shown);
     sink.add_row({&datum, 1});
   }
   completion.rows = lines.size();

@@ -108,9 +108,10 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   const auto* const of_roles = plan.as<RolePlan>();
   const auto* const created_view = plan.as<CreateViewPlan>();
   const auto* const dropped_views = plan.as<DropViewPlan>();
+  const auto* const types = plan.as<EnumerationPlan>();
   const bool is_of_tables = sequence == nullptr && created_routine == nullptr &&
                             dropped_routines == nullptr && created_view == nullptr &&
-                            dropped_views == nullptr && of_roles == nullptr;
+                            dropped_views == nullptr && of_roles == nullptr && types == nullptr;
   if (state_ == State::block && is_of_tables) co_return co_await run_block_ddl(plan, sink);
   if (state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
@@ -120,10 +121,14 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   if (created_routine != nullptr) co_return co_await create_routine(*created_routine, sink);
   if (dropped_routines != nullptr) co_return co_await drop_routines(*dropped_routines, sink);
   if (created_view != nullptr) co_return co_await create_view(*created_view, sink);
+  if (types != nullptr) co_return co_await change_types(*types, sink);
   if (dropped_views != nullptr) co_return co_await drop_views(*dropped_views, sink);
   if (sequence != nullptr) co_return co_await change_sequences(*sequence, plan.tag, sink);
-  if (const auto* create = plan.as<CreateTablePlan>())
-    co_return co_await create_table(*create, sink, nullptr);
+  if (const auto* create = plan.as<CreateTablePlan>()) {
+    Status status = co_await create_table(*create, sink, nullptr);
+    if (status.ok() && create->drops_at_commit) co_await drop_temporary(create->table.name);
+    co_return status;
+  }
   if (const auto* create = plan.as<CreateIndexPlan>())
     co_return co_await create_index(*create, sink, nullptr);
   if (const auto* alter = plan.as<AlterTablePlan>()) co_return co_await alter_table(*alter, sink);
@@ -140,6 +145,13 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
 Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink, std::string* made) {
   txn::TableDefinition definition = plan.table;
   Status status = check_may_create();
+  // In PostgreSQL the type of the table's rows has its name.
+  if (status.ok() && facts_.types != nullptr && facts_.types->contains(plan.table.name)) {
+    status = Status(
+        ErrorCode::duplicate_object, "type " + quoted(plan.table.name) + " already exists",
+        "A relation has an associated type of the same name, so you must use a name that doesn't conflict "
+        "with any existing type.");
+  }
   if (!status.ok()) co_return status;
   definition.owner = owner_of_new();
   if (!plan.sequences.empty()) {

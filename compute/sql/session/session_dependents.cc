@@ -107,6 +107,7 @@ Status Session::check_dependents(const Drop& drop, const std::vector<std::string
       error_.detail += (error_.detail.empty() ? "" : "\n") + text;
     const std::string_view kind = drop.kind == RelationKind::table   ? "table"
                                   : drop.kind == RelationKind::index ? "index"
+                                  : drop.kind == RelationKind::type  ? "type"
                                                                      : "view";
     return Status(ErrorCode::dependent_objects_still_exist,
                   "cannot drop " + dropped_text(there, kind) + " because other objects depend on " +

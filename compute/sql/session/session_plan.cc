@@ -1,5 +1,6 @@
 // Preparing statements.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "compute/sql/plan/plan_memory.h"
@@ -7,6 +8,7 @@
 #include "compute/sql/session/statement_kind.h"
 #include "compute/sql/syntax/syntax.h"
 #include "compute/sql/system/virtual_table.h"
+#include "compute/sql/value/enumeration.h"
 
 namespace namdb::sql {
 
@@ -41,6 +43,13 @@ Plan* plan_within(Plan& plan) {
 Node prepared_node(const PreparedStatement& prepared, const SyntaxTree& tree) {
   const Node statement = tree.statement(0);
   return prepared.within ? node(*find(*statement.body, "query")) : statement;
+}
+
+// Whether the error may be about a type that a statement has made.
+bool may_be_of_type(const Status& status) {
+  return status.code() == ErrorCode::undefined_object ||
+         (status.code() == ErrorCode::invalid_text &&
+          status.message().find(" for enum ") != std::string::npos);
 }
 
 // Those that a failed block accepts.
@@ -144,7 +153,9 @@ void Session::relate_tables(BindInput& input) const {
 }
 
 Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type> declared) {
-  const Node statement = parsing.statement;
+  Node statement = parsing.statement;
+  Json renamed;
+  if (Status status = co_await name_temporary(&statement, &renamed); !status.ok()) co_return status;
   BindInput input;
   input.procedures = &environment_.procedures;
   input.parameters = std::move(declared);
@@ -165,6 +176,7 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
     name_tables();
   }
   Status status = co_await look_up_tables(std::move(named), &input);
+  if (status.ok()) status = co_await follow_types(&input);
   if (status.ok()) status = co_await look_up_routines(std::move(called), &input);
   if (!status.ok()) co_return status;
   input.text = parsing.own_text();
@@ -172,11 +184,20 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   input.place = &place;
   std::optional<Result<Plan>> plan;
   const auto work = [&plan, statement, &input] { plan.emplace(bind_statement(statement, input)); };
-  if (is_long(parsing.length_bytes)) {
-    status = co_await run_on_planning_thread(work);
+  bool types_are_read = false;
+  while (true) {
+    if (is_long(parsing.length_bytes)) {
+      status = co_await run_on_planning_thread(work);
+      if (!status.ok()) co_return status;
+    } else {
+      work();
+    }
+    // It may name a type, or a label of one, that the session has not read yet.
+    if (plan->ok() || types_are_read || !may_be_of_type(plan->status())) break;
+    status = co_await read_types();
     if (!status.ok()) co_return status;
-  } else {
-    work();
+    types_are_read = true;
+    place = {};
   }
   if (!plan->ok()) {
     error_.position = place.position_in(*parsing.text);
@@ -188,6 +209,7 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   for (const auto& [id, table] : input.related) tables.push_back(id);
   if (Plan* const within = plan_within(**plan)) within->tables = tables;
   (*plan)->tables = std::move(tables);
+  (*plan)->knows_types = facts_.types != nullptr && !facts_.types->empty();
   co_return std::move(*plan);
 }
 
@@ -219,7 +241,8 @@ Result<std::shared_ptr<const Plan>> Session::account_plan(Plan plan) const {
 
 Task<Status> Session::plan_text(PreparedStatement& prepared) {
   // Tables that the block drops are not there for it. Constants depend on the time zone.
-  const bool shares = dropped_in_block_.empty() && facts_.zone() == absl::UTCTimeZone();
+  const bool shares =
+      dropped_in_block_.empty() && temporary_prefix_.empty() && facts_.zone() == absl::UTCTimeZone();
   PlanCache* const plans = shares ? environment_.plans : nullptr;
   if (plans != nullptr) {
     std::shared_ptr<const Plan> shared = plans->find(prepared.text, prepared.declared_oids);
@@ -257,7 +280,12 @@ Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oi
   if (name.empty()) unnamed_.reset();  // also if preparing the new one fails
   auto prepared = std::make_shared<PreparedStatement>();
   for (const Oid oid : declared) {
-    const std::optional<TypeId> type = type_from_oid(oid);
+    std::optional<TypeId> type = type_from_oid(oid);
+    // Another worker may have made it.
+    if (!type && made_type(oid)) {
+      if (Status status = co_await read_types(); !status.ok()) co_return status;
+      type = type_from_oid(oid);
+    }
     if (!type) {
       co_return Status(ErrorCode::feature_not_supported,
                        "parameter type with OID " + std::to_string(oid) + " is not supported");
@@ -310,7 +338,7 @@ bool Session::current(const Plan& plan) const {
            (fetched == nullptr ? plan.columns.empty() : same_columns(plan.columns, fetched->columns));
   }
   if (const auto* execute = plan.as<ExecutePlan>()) return execute->statement == plan_named(plan);
-  if (!uses_catalog(plan)) return true;
+  if (!uses_catalog(plan) && !plan.knows_types) return true;
   // It may name a table that the block drops.
   return plan.catalog_version == engine_.catalog_version() && dropped_in_block_.empty();
 }

@@ -166,6 +166,14 @@ Task<Status> Session::find_object(ObjectKind kind, std::string_view word, const 
     found->push_back({{kind, 0, name}, name, "schema"});
     co_return Status();
   }
+  if (kind == ObjectKind::routine && name.starts_with(kTypeMark)) {
+    if (Status status = co_await read_types(); !status.ok()) co_return status;
+    const storage::RoutineRef type = entry_of_type(name.substr(1));
+    if (type == nullptr)
+      co_return Status(ErrorCode::undefined_object, "type \"" + name.substr(1) + "\" does not exist");
+    found->push_back({{kind, 0, type->name}, name.substr(1), word});
+    co_return Status();
+  }
   if (kind == ObjectKind::routine) {
     std::string asked = name;
     bool is_there = environment_.procedures.find(name) != nullptr;
@@ -225,8 +233,7 @@ Task<Status> Session::find_all_objects(ObjectKind kind, std::vector<FoundObject>
     const auto routines = co_await engine_.routines();
     if (!routines.ok()) co_return routines.status();
     for (const storage::RoutineRef& routine : *routines) {
-      if (!storage::is_view(*routine))
-        found->push_back({{kind, 0, routine->name}, routine->name, "procedure"});
+      if (is_procedure(*routine)) found->push_back({{kind, 0, routine->name}, routine->name, "procedure"});
     }
     co_return Status();
   }
@@ -280,7 +287,11 @@ Task<Status> Session::find_secured(std::vector<FoundObject>* found) {
         found->push_back({object, object.name, "sequence"});
         break;
       case ObjectKind::routine:
-        found->push_back({object, object.name, "procedure"});
+        if (object.name.starts_with(kTypeMark)) {
+          found->push_back({object, object.name.substr(1), "type"});
+        } else {
+          found->push_back({object, object.name, "procedure"});
+        }
         break;
       case ObjectKind::schema:
         found->push_back({object, object.name, "schema"});

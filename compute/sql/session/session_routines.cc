@@ -116,6 +116,11 @@ Task<Status> Session::look_up_routines(std::vector<std::string> names, BindInput
     if (environment_.procedures.find(name) != nullptr || input->routines.contains(name)) continue;
     std::string wanted = name;
     Result<std::shared_ptr<const RoutineSignature>> found = co_await find_routine(std::move(wanted));
+    if (!found.ok() && may_name_new_type(found.status())) {
+      if (Status status = co_await read_types(); !status.ok()) co_return status;
+      wanted = name;
+      found = co_await find_routine(std::move(wanted));
+    }
     if (!found.ok()) co_return found.status();
     if (*found != nullptr) input->routines.emplace(std::move(name), *std::move(found));
   }
@@ -154,13 +159,14 @@ Task<Result<std::unique_ptr<RoutineSource>>> Session::read_routine(
 
 Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compile(
     std::shared_ptr<const RoutineSignature> signature, const std::string* definition) {
-  auto source = co_await read_routine(std::move(signature), definition);
+  auto source = co_await read_routine(signature, definition);
   if (!source.ok()) co_return source.status();
   BindInput input;
   input.procedures = &environment_.procedures;
   input.facts = &facts_;
   input.catalog_version = engine_.catalog_version();
   Status status = co_await look_up_tables((*source)->tables(environment_.procedures), &input);
+  if (status.ok()) status = co_await follow_types(&input);
   if (status.ok()) status = co_await look_up_routines((*source)->called(), &input);
   if (!status.ok()) co_return status;
   std::optional<Result<std::shared_ptr<CompiledRoutine>>> compiled;
@@ -171,6 +177,11 @@ Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compile(
     compile_it();
   }
   if (!status.ok()) co_return status;
+  if (!compiled->ok() && may_name_new_type(compiled->status())) {
+    status = co_await read_types();
+    if (!status.ok()) co_return status;
+    co_return co_await compile(std::move(signature), definition);
+  }
   if (!compiled->ok()) co_return compiled->status();
   const std::shared_ptr<CompiledRoutine> routine = std::move(*compiled).value();
   routine->memory = MemoryShare(environment_.client_memory);

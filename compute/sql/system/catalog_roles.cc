@@ -7,6 +7,7 @@
 #include "compute/sql/catalog/role_texts.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/enumeration.h"
 
 namespace namdb::sql {
 namespace {
@@ -150,6 +151,12 @@ std::string RoleTexts::owner_name(const CatalogRelation& relation) const {
                                   ? storage::kNoRole
                                   : roles_->owner_of(secured_object(relation));
   return role_name(roles_, owner, input_.facts->user);
+}
+
+Oid RoleTexts::type_owner_oid(TypeId made) const {
+  const Enumeration* const type = known_enumeration(made);
+  if (roles_ == nullptr || type == nullptr) return system_owner_oid();
+  return sql::owner_oid(roles_, roles_->owner_of({ObjectKind::routine, 0, type->key}));
 }
 
 Oid RoleTexts::system_owner_oid() const {

@@ -18,6 +18,7 @@ class RoleTexts {
   Oid owner_oid(const CatalogRelation& relation) const;
   std::string owner_name(const CatalogRelation& relation) const;
   Oid system_owner_oid() const;
+  Oid type_owner_oid(TypeId made) const;
   std::string system_owner_name() const;
   // An array of aclitems, as text; NULL: they are as of any new object.
   Datum grants(const CatalogRelation& relation) const;

@@ -11,6 +11,7 @@
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/system/catalog_roles.h"
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
 
@@ -66,6 +67,8 @@ char category_of(TypeId type) {
     case TypeClass::bytes:
     case TypeClass::jsonb:
       return 'U';
+    case TypeClass::enumeration:
+      return 'E';
     case TypeClass::array:
       return 'A';
     default:
@@ -74,7 +77,13 @@ char category_of(TypeId type) {
 }
 
 void add_types(CatalogRowWriter& rows, const VirtualTableInput& input) {
-  for (const TypeId type : all_types()) {
+  std::vector<TypeId> types = all_types();
+  for (const TypeId made : input.catalog->enumerations()) {
+    types.push_back(made);
+    types.push_back(array_of_made(made));
+  }
+  const RoleTexts roles(input, rows.arena());
+  for (const TypeId type : types) {
     const TypeId element = element_type(type);
     const std::optional<TypeId> array = array_type(type);
     const TypeRoutines& routines = type_routines(type);
@@ -86,11 +95,11 @@ void add_types(CatalogRowWriter& rows, const VirtualTableInput& input) {
     rows.add()
         .number("oid", type_oid(type))
         .text("typname", internal_type_name(type))
-        .number("typnamespace", kCatalogSchemaOid)
-        .number("typowner", system_owner_oid(input))
+        .number("typnamespace", is_made(type) ? kPublicSchemaOid : kCatalogSchemaOid)
+        .number("typowner", is_made(type) ? roles.type_owner_oid(type) : system_owner_oid(input))
         .number("typlen", type_size(type))
         .flag("typbyval", by_value(type))
-        .text("typtype", "b")
+        .text("typtype", Type{type}.is_enumeration() ? "e" : "b")
         .text("typcategory", std::string(1, category_of(type)))
         .flag("typispreferred", is_preferred(type))
         .flag("typisdefined", true)
@@ -105,6 +114,21 @@ void add_types(CatalogRowWriter& rows, const VirtualTableInput& input) {
         .text("typstorage", storage_of(type))
         .number("typtypmod", -1)
         .number("typcollation", collation_of(type));
+  }
+}
+
+void add_labels(CatalogRowWriter& rows, const VirtualTableInput& input) {
+  for (const TypeId type : input.catalog->enumerations()) {
+    const Enumeration* const enumeration = known_enumeration(type);
+    if (enumeration == nullptr) continue;
+    for (const Enumeration::Value& value : enumeration->values) {
+      rows.add()
+          .number("oid", Catalog::label_oid(type, value.position))
+          .number("enumtypid", type_oid(type))
+          .set("enumsortorder",
+               Datum::of_real(static_cast<double>(value.position) / static_cast<double>(kPosition_step)))
+          .text("enumlabel", value.label);
+    }
   }
 }
 
@@ -436,21 +460,14 @@ struct Table {
 };
 
 constexpr std::array kTables = {
-    Table{"pg_class", add_relations},
-    Table{"pg_attribute", add_columns},
-    Table{"pg_index", add_indexes},
-    Table{"pg_constraint", add_constraints},
-    Table{"pg_sequence", add_sequences},
-    Table{"pg_type", add_types},
-    Table{"pg_description", add_descriptions},
-    Table{"pg_namespace", add_schemas},
-    Table{"pg_am", add_methods},
-    Table{"pg_collation", add_collations},
-    Table{"pg_opclass", add_classes},
-    Table{"pg_database", add_database},
-    Table{"pg_tablespace", add_tablespaces},
-    Table{"pg_authid", add_stored_roles},
-    Table{"pg_auth_members", add_memberships},
+    Table{"pg_class", add_relations},      Table{"pg_attribute", add_columns},
+    Table{"pg_index", add_indexes},        Table{"pg_constraint", add_constraints},
+    Table{"pg_sequence", add_sequences},   Table{"pg_type", add_types},
+    Table{"pg_enum", add_labels},          Table{"pg_description", add_descriptions},
+    Table{"pg_namespace", add_schemas},    Table{"pg_am", add_methods},
+    Table{"pg_collation", add_collations}, Table{"pg_opclass", add_classes},
+    Table{"pg_database", add_database},    Table{"pg_tablespace", add_tablespaces},
+    Table{"pg_authid", add_stored_roles},  Table{"pg_auth_members", add_memberships},
 };
 
 CatalogRowMaker find_table(const SystemRelation& relation) {

@@ -12,6 +12,7 @@
 #include "compute/sql/system/catalog_rows.h"
 #include "compute/sql/system/setting_definition.h"
 #include "compute/sql/value/array.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/interval.h"
 #include "compute/sql/value/row_id.h"
 #include "compute/sql/value/sequence_default.h"
@@ -198,7 +199,9 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
   if (has_default(column) && !is_identity)
     row.text("column_default", default_text(column, input.catalog->hides_public()));
   row.text("is_nullable", yes_or_no(!column.not_null))
-      .text("data_type", type.is_array() ? "ARRAY" : type_name(type.id));
+      .text("data_type", type.is_array()         ? "ARRAY"
+                         : type.is_enumeration() ? "USER-DEFINED"
+                                                 : type_name(type.id));
   if (type.is_string()) {
     constexpr std::int64_t kLongest_bytes = std::int64_t{1} << 30;
     const auto length = type.length_characters();
@@ -214,7 +217,7 @@ void add_information_column(Row row, const VirtualTableInput& input, const Catal
     row.number("datetime_precision", type.id == TypeId::date ? 0 : type.modifier < 0 ? 6 : type.modifier);
   if (type.id == TypeId::interval) add_interval_facts(row, type);
   row.text("udt_catalog", input.facts->database)
-      .text("udt_schema", kCatalogSchema)
+      .text("udt_schema", is_made(type.id) ? "public" : kCatalogSchema)
       .text("udt_name", internal_type_name(type.id))
       .text("dtd_identifier", std::to_string(position))
       .text("is_self_referencing", "NO")
@@ -243,9 +246,9 @@ void add_view_columns(CatalogRowWriter& rows, const VirtualTableInput& input,
         .text("column_name", column.name)
         .number("ordinal_position", position)
         .text("is_nullable", "YES")
-        .text("data_type", type_name(column.type.id))
+        .text("data_type", column.type.is_enumeration() ? "USER-DEFINED" : type_name(column.type.id))
         .text("udt_catalog", input.facts->database)
-        .text("udt_schema", kCatalogSchema)
+        .text("udt_schema", is_made(column.type.id) ? "public" : kCatalogSchema)
         .text("udt_name", internal_type_name(column.type.id))
         .text("dtd_identifier", std::to_string(position))
         .text("is_self_referencing", "NO")

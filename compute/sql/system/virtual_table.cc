@@ -5,6 +5,7 @@
 #include "compute/api/long_value_tables.h"
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/catalog/system_relations.h"
+#include "compute/sql/catalog/temporary_name.h"
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/session_directory.h"
 #include "compute/sql/system/keywords.h"
@@ -47,7 +48,7 @@ Task<Result<VirtualRows>> procedures_rows(VirtualTableInput input) {
   if (!routines.ok()) co_return routines.status();
   VirtualRows rows;
   for (const storage::RoutineRef& routine : *routines) {
-    if (storage::is_view(*routine)) continue;
+    if (!is_procedure(*routine)) continue;
     rows.push_back({Datum::of_text("public"), text_of(*input.arena, routine->name),
                     text_of(*input.arena, routine->definition)});
   }
@@ -59,7 +60,7 @@ Task<Result<VirtualRows>> tables_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
-    if (storage::keeps_long_values(table->name)) continue;
+    if (storage::keeps_long_values(table->name) || is_temporary(table->name)) continue;
     std::string partition;
     for (const std::uint32_t column : table->schema.partition()) {
       partition += (partition.empty() ? "" : ", ") + table->schema.columns()[column].name;
@@ -78,11 +79,12 @@ Task<Result<VirtualRows>> columns_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
-    if (storage::keeps_long_values(table->name)) continue;
+    if (storage::keeps_long_values(table->name) || is_temporary(table->name)) continue;
     const std::span<const layout::Column> columns = shown_columns(table->schema);
     for (std::uint32_t i = 0; i < columns.size(); ++i) {
       const int key = table->schema.key_position(i);
       auto fallback = columns[i].default_text;
+      if (enumeration_of(columns[i]) != 0 && fallback) fallback = default_text(columns[i]);
       if (const auto generation = generation_of(columns[i]))
         fallback = "generated always as (" + generation->expression + ") stored";
       rows.push_back({Datum::of_text("public"), text_of(*input.arena, table->name),
@@ -101,7 +103,7 @@ Task<Result<VirtualRows>> indexes_rows(VirtualTableInput input) {
   if (!tables.ok()) co_return tables.status();
   VirtualRows rows;
   for (const storage::TableRef& table : *tables) {
-    if (storage::keeps_long_values(table->name)) continue;
+    if (storage::keeps_long_values(table->name) || is_temporary(table->name)) continue;
     for (const storage::IndexRef& index : table->indexes) {
       if (index->replaced()) continue;
       std::string columns;

@@ -23,6 +23,15 @@ Task<Result<std::vector<RoutineRef>>> FakeEngine::routines() {
   co_return all;
 }
 
+namespace {
+
+// A process knows types for good, by their identities (compute/sql/value/enumeration.h): so those of several
+// engines have different ones.
+std::uint32_t next_type = 1 << 20;
+constexpr char kTypeMark = '\x02';
+
+}  // namespace
+
 Task<Status> FakeEngine::create_routine(txn::RoutineDefinition definition) {
   const RoutineRef replaced = cached_routine(definition.name);
   if (replaced == nullptr && definition.replaces_version != 0)
@@ -40,7 +49,8 @@ Task<Status> FakeEngine::create_routine(txn::RoutineDefinition definition) {
     co_return Status(ErrorCode::duplicate_function,
                      "procedure \"" + definition.name + "\" was replaced meanwhile");
   storage::Routine routine;
-  routine.id = replaced == nullptr ? next_table_++ : replaced->id;
+  const bool is_type = definition.name.starts_with(kTypeMark);
+  routine.id = replaced != nullptr ? replaced->id : is_type ? next_type++ : next_table_++;
   routine.name = definition.name;
   routine.definition = std::move(definition.text);
   routine.version = ++catalog_version_;

@@ -11,7 +11,18 @@ namespace {
 using Parameters = std::span<const TypeId>;
 
 // PostgreSQL's type categories: all numbers are one; json and jsonb are, too.
-enum class Category : std::uint8_t { unknown, boolean, number, string, time, interval, bytes, jsonb, array };
+enum class Category : std::uint8_t {
+  unknown,
+  boolean,
+  number,
+  string,
+  time,
+  interval,
+  bytes,
+  jsonb,
+  enumeration,
+  array
+};
 
 Category category_of(TypeId id) {
   if (id == TypeId::json) return Category::jsonb;
@@ -36,6 +47,8 @@ Category category_of(TypeId id) {
       return Category::bytes;
     case TypeClass::jsonb:
       return Category::jsonb;
+    case TypeClass::enumeration:
+      return Category::enumeration;
     case TypeClass::array:
       return Category::array;
   }

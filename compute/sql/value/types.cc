@@ -4,6 +4,7 @@
 
 #include "common/layout/long_value.h"
 #include "compute/sql/value/interval.h"
+#include "compute/sql/value/made_type.h"
 
 namespace namdb::sql {
 namespace {
@@ -84,6 +85,7 @@ constexpr std::array kTypes = {
     array_row(TypeId::oidvector, 30, "oidvector", "oidvector", TypeId::oid),
 };
 
+// Of a type that no statement has made.
 const TypeRow& row_of(TypeId id) {
   return kTypes[static_cast<std::size_t>(id)];
 }
@@ -95,10 +97,13 @@ constexpr bool in_order() {
   return true;
 }
 static_assert(in_order(), "kTypes is in the order of TypeId");
+static_assert(kTypes.size() <= kFirstMadeType);
 
 }  // namespace
 
 TypeClass Type::type_class() const {
+  if (is_made(id)) [[unlikely]]
+    return is_array_of_made(id) ? TypeClass::array : TypeClass::enumeration;
   return row_of(id).type_class;
 }
 
@@ -220,7 +225,12 @@ bool tells_time(const Type& type) {
 
 }  // namespace
 
+std::uint32_t enumeration_of(const layout::Column& column) {
+  return column.type == layout::ColumnType::bigint ? column.length_bytes : 0;
+}
+
 Type column_type(const layout::Column& column) {
+  if (const std::uint32_t enumeration = enumeration_of(column)) return {enumeration_type(enumeration)};
   Type type = column_type(column.type, column.precision, column.scale);
   if (layout::is_unbounded_varchar(column)) return type;
   if (type.id == TypeId::varchar || type.id == TypeId::bpchar)
@@ -245,6 +255,7 @@ void set_element_length(layout::Column& column, std::uint32_t length_characters)
 }
 
 std::string_view type_name(TypeId id) {
+  if (is_made(id)) return made_type_names(id).shown;
   return row_of(id).name;
 }
 
@@ -263,10 +274,14 @@ std::string type_name(const Type& type) {
 }
 
 TypeId element_type(TypeId array) {
+  if (is_made(array)) [[unlikely]]
+    return is_array_of_made(array) ? enumeration_type(enumeration_id(array)) : TypeId::unknown;
   return row_of(array).element;
 }
 
 std::optional<TypeId> array_type(TypeId element) {
+  if (is_made(element))
+    return is_array_of_made(element) ? std::nullopt : std::optional(array_of_made(element));
   for (const TypeRow& row : kTypes) {
     if (element != TypeId::unknown && row.element == element) return row.id;
   }
@@ -274,6 +289,7 @@ std::optional<TypeId> array_type(TypeId element) {
 }
 
 std::string_view internal_type_name(TypeId id) {
+  if (is_made(id)) return made_type_names(id).internal;
   return row_of(id).internal_name;
 }
 
@@ -298,10 +314,12 @@ bool is_preferred(TypeId id) {
 }
 
 Oid type_oid(TypeId id) {
+  if (is_made(id)) return stored_oid(enumeration_id(id), is_array_of_made(id) ? 1 : 0);
   return row_of(id).oid;
 }
 
 std::int16_t type_size(TypeId id) {
+  if (is_made(id)) return is_array_of_made(id) ? -1 : 4;
   return row_of(id).size;
 }
 
@@ -309,6 +327,7 @@ std::optional<TypeId> type_from_oid(Oid oid) {
   for (const TypeRow& row : kTypes) {
     if (row.oid == oid) return row.id;
   }
+  if (const std::optional<TypeId> made = made_type(oid); made && is_known(*made)) return made;
   return oid == 0 ? std::optional(TypeId::unknown) : std::nullopt;
 }
 

@@ -14,7 +14,8 @@ namespace namdb::sql {
 
 using Oid = std::uint32_t;
 
-enum class TypeId : std::uint8_t {
+// Those of enumerations, and of arrays of them, are numbers behind the names here (enumeration.h).
+enum class TypeId : std::uint32_t {
   unknown,  // a string literal, NULL or a parameter whose type nothing has decided yet
   boolean,
   int2,
@@ -86,6 +87,7 @@ enum class TypeClass : std::uint8_t {
   bytes,
   jsonb,
   oid,
+  enumeration,
   array,
 };
 
@@ -101,6 +103,7 @@ struct Type {
   bool is_integer() const { return type_class() == TypeClass::integer; }
   bool is_string() const { return type_class() == TypeClass::string; }
   bool is_array() const { return type_class() == TypeClass::array; }
+  bool is_enumeration() const { return type_class() == TypeClass::enumeration; }
   // regclass and its like: their values come from the catalog.
   bool is_catalog_object() const { return type_class() == TypeClass::oid && id != TypeId::oid; }
   // Whether a datum of it borrows bytes (Datum::text).
@@ -131,6 +134,9 @@ Type column_type(const layout::Column& column);
 std::uint32_t element_length(const layout::Column& column);
 void set_element_length(layout::Column& column, std::uint32_t length_characters);
 Type column_type(layout::ColumnType type, unsigned precision, unsigned scale);
+// The id of the enumeration whose values the column has, as their positions; 0: it is of another type. The
+// column, which is a bigint, keeps it as its length, which it does not have.
+std::uint32_t enumeration_of(const layout::Column& column);
 
 // "integer", "character varying", ...: for messages. With the modifier: "numeric(10,2)".
 std::string_view type_name(TypeId id);
@@ -145,7 +151,7 @@ std::optional<TypeId> array_type(TypeId element);
 std::string_view internal_type_name(TypeId id);
 // The type that pg_type calls so; nullopt: there is none.
 std::optional<TypeId> type_named(std::string_view internal_name);
-// All types but `unknown`.
+// All types but `unknown` and those that are made by statements.
 std::vector<TypeId> all_types();
 // PostgreSQL's preferred type of each category, to which others convert when nothing else decides.
 bool is_preferred(TypeId id);

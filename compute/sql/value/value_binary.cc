@@ -6,6 +6,7 @@
 
 #include "compute/sql/value/bytes.h"
 #include "compute/sql/value/calendar.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
 
@@ -231,6 +232,7 @@ Status parse_binary(std::string_view bytes, TypeId type, Arena& arena, Datum& ou
     default:
       if (Type{type}.is_array()) return parse_array_binary(bytes, type, arena, out);
       if (Type{type}.is_catalog_object()) return malformed();
+      if (Type{type}.is_enumeration()) return parse_enumeration(bytes, type, out.integer);
       break;
   }
   out.text = bytes;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/interval.h"
 #include "compute/sql/value/jsonb.h"
 #include "compute/sql/value/timestamp.h"
@@ -107,8 +108,61 @@ void append_integer(std::string& out, std::int64_t value) {
   out.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
 }
 
-// Shortest digits that read back as the same number, laid out as PostgreSQL does it: with an exponent where
-// it is not below `exponent_from`.
+// Whether the number lies in the middle between two neighbors of that type: it has one bit more than they
+// can have. Of others the digits are too many, or the exponent is too large, for a number of few bits.
+template <typename Real>
+bool is_between_neighbors(std::string_view digits, int exponent_of_last) {
+  constexpr int kMostPower = 23;  // 5^23 has 54 bits
+  if (exponent_of_last > kMostPower || exponent_of_last < -kMostPower) return false;
+  unsigned __int128 number = 0;
+  for (const char digit : digits) number = number * 10 + static_cast<unsigned>(digit - '0');
+  for (int power = exponent_of_last; power > 0; --power) number *= 5;
+  for (int power = exponent_of_last; power < 0; ++power) {
+    if (number % 5 != 0) return false;
+    number /= 5;
+  }
+  if (number == 0) return false;
+  while (number % 2 == 0) number /= 2;
+  int bits = 0;
+  for (; number != 0; number /= 2) ++bits;
+  return bits == std::numeric_limits<Real>::digits + 1;
+}
+
+// A number as d.ddd and an exponent, in the fewest digits that lie nearer to it than to any other number:
+// like PostgreSQL, not those in the middle between two, though they read back as the even one of them.
+template <typename Real>
+std::string_view scientific_text(Real value, std::array<char, 40>& buffer) {
+  char* const end = buffer.data() + buffer.size();
+  const auto text_to = [&](const char* stop) {
+    return std::string_view(buffer.data(), static_cast<std::size_t>(stop - buffer.data()));
+  };
+  const auto is_middle = [](std::string_view text) {
+    std::string digits;
+    const std::size_t e = text.find('e');
+    for (const char c : text.substr(0, e)) {
+      if (c >= '0' && c <= '9') digits += c;
+    }
+    int exponent = 0;
+    const std::size_t begin = e + (text[e + 1] == '+' ? 2 : 1);
+    std::from_chars(text.data() + begin, text.data() + text.size(), exponent);
+    return is_between_neighbors<Real>(digits, exponent - static_cast<int>(digits.size()) + 1);
+  };
+  std::string_view text =
+      text_to(std::to_chars(buffer.data(), end, value, std::chars_format::scientific).ptr);
+  if (!is_middle(text)) return text;
+  constexpr int kMostDigits = std::numeric_limits<Real>::max_digits10;
+  const std::size_t point = text.find('.');
+  const auto behind_point = point == std::string_view::npos ? 0 : text.find('e') - point - 1;
+  for (int precision = static_cast<int>(behind_point) + 1; precision < kMostDigits; ++precision) {
+    text = text_to(std::to_chars(buffer.data(), end, value, std::chars_format::scientific, precision).ptr);
+    Real same = 0;
+    std::from_chars(text.data(), text.data() + text.size(), same);
+    if (same == value && !is_middle(text)) break;
+  }
+  return text;
+}
+
+// Laid out as PostgreSQL does it: with an exponent where it is not below `exponent_from`.
 template <typename Real>
 void append_real(std::string& out, Real value, int exponent_from) {
   if (std::isnan(value)) {
@@ -120,9 +174,7 @@ void append_real(std::string& out, Real value, int exponent_from) {
     return;
   }
   std::array<char, 40> buffer;
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
-  std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+  std::string_view text = scientific_text(value, buffer);
   if (text.front() == '-') {
     out += '-';
     text.remove_prefix(1);
@@ -201,6 +253,8 @@ void append_text(std::string& out, const Type& type, const Datum& value, const a
     default:
       if (type.is_array()) {
         append_array_text(out, type.id, value, zone);
+      } else if (type.is_enumeration()) {
+        out += enumeration_label(type.id, value.integer);
       } else {
         out += value.text;
       }
@@ -277,6 +331,7 @@ Status parse_text(std::string_view text, TypeId type, const TimeContext& time, A
     default:
       if (Type{type}.is_array()) return parse_array_text(text, type, time, arena, out);
       if (Type{type}.is_catalog_object()) return invalid(text, type);
+      if (Type{type}.is_enumeration()) return parse_enumeration(text, type, out.integer);
       break;
   }
   out.text = text;

@@ -7,7 +7,7 @@ namespace namdb::memory::testing {
 
 inline constexpr LogIdentity kIdentity{77, {1234, 0}};
 
-inline LogOptions small_options() {
+inline LogOptions small_log_options() {
   LogOptions options;
   options.segment_bytes = 32U << 10;
   options.max_bytes = 512U << 10;

@@ -57,12 +57,17 @@ class VacancyProcess {
     node_.spawn(gate_, run(address));
     world_.run_until([this] { return listens_ || ended_; }, kSecond_ns);
   }
-  ~VacancyProcess() {
-    vacancy_->stop();
-    world_.run(node_, close());
-  }
+  ~VacancyProcess() { close(); }
   VacancyProcess(const VacancyProcess&) = delete;
   VacancyProcess& operator=(const VacancyProcess&) = delete;
+
+  // Ends what runs. The vacancy stays, for what it still has to give.
+  void close() {
+    if (closed_) return;
+    closed_ = true;
+    vacancy_->stop();
+    world_.run(node_, close_gate());
+  }
 
   Vacancy& vacancy() { return *vacancy_; }
   const Vacancy& vacancy() const { return *vacancy_; }
@@ -75,7 +80,7 @@ class VacancyProcess {
     status_ = co_await vacancy_->run(std::move(address), [this] { listens_ = true; });
     ended_ = true;
   }
-  reactor::Task<void> close() { co_await gate_.close(); }
+  reactor::Task<void> close_gate() { co_await gate_.close(); }
 
   fabric::sim::SimWorld& world_;
   fabric::sim::SimNode& node_;
@@ -84,6 +89,7 @@ class VacancyProcess {
   Status status_;
   bool listens_ = false;
   bool ended_ = false;
+  bool closed_ = false;
   reactor::Gate gate_;
 };
 

@@ -63,7 +63,7 @@ def parse():
                             "tests first, within --minutes")
     parser.add_argument("--minutes", type=float, default=2.0,
                         help="how long the tests of --changed may take, without the build (2)")
-    parser.add_argument("--jobs", type=int, default=build.default_jobs(), help="compilations and tests at a time; beside tests of real daemons one more (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=build.default_jobs(), help="compilations and tests at a time; beside tests of real daemons two more (%(default)s)")
     options = parser.parse_args()
     names = [step.name for step in STEPS]
     options.steps = [step for step in STEPS if step.by_default or options.all]
@@ -84,7 +84,7 @@ def run_ctest(preset, jobs, arguments, environment=None):
     log = folder / "Testing" / "Temporary" / "LastTest.log"
     log.unlink(missing_ok=True)
     # Tests of real daemons, which only these presets have, wait for most of their time.
-    side_by_side = jobs + 1 if preset.startswith("release") and jobs > 1 else jobs
+    side_by_side = jobs + 2 if preset.startswith("release") and jobs > 1 else jobs
     done = subprocess.run(["ctest", "--test-dir", str(folder), "--output-on-failure", "-j", str(side_by_side),
                            "--no-tests=ignore", *arguments],
                           env={"UBSAN_OPTIONS": "print_stacktrace=1", **os.environ, **(environment or {})})
@@ -203,6 +203,7 @@ def report(outcomes):
         print(f"{outcome.step:<14} {outcome.passed:5d} passed {outcome.failed:5d} failed {len(outcome.skipped):5d} skipped "
               f"{outcome.seconds:6.0f}s  {len(outcome.programs)} programs, built in {outcome.build_seconds:.0f}s"
               f"{', ' + outcome.note if outcome.note else ''}{', failed: ' + bad if bad else ''}")
+    print(f"{'together':<14} {sum(outcome.seconds for outcome in outcomes):46.0f}s")
     failed = sum(outcome.failed for outcome in outcomes)
     print(f"\n{sum(outcome.passed for outcome in outcomes)} passed, {failed} failed, {len(skipped)} skipped")
     return 1 if failed else 0

@@ -40,8 +40,11 @@ def _read_program(block):
     took = re.search(r"^Test time =\s+([\d.]+) sec", block, re.M)
     ended_well = re.search(r"^Test (?:Passed|Skipped)\.$", block, re.M) is not None
     program = Program(name, float(took.group(1)) if took else 0.0)
+    # A case runs once for each of its sections and generated values.
+    runs = {}
     for seconds, case in CATCH_CASE.findall(block):
-        program.cases.append((float(seconds), case.strip()))
+        runs[case.strip()] = runs.get(case.strip(), 0.0) + float(seconds)
+    program.cases = [(seconds, case) for case, seconds in runs.items()]
     said = 0
     for every in CATCH_ALL.findall(block):
         program.passed += int(every)

@@ -38,7 +38,7 @@ unittest_cases.main()
 class Results(unittest.TestCase):
     def test_cases_of_catch_are_counted_with_their_times(self):
         good, bad = results.read(log(
-            ("a_test", "0.125 s: one\n1.500 s: two\n===\nAll tests passed (7 assertions in 2 test cases)", "Test Passed."),
+            ("a_test", "0.125 s: one\n1.000 s: two\n0.500 s: two\n===\nAll tests passed (7 assertions in 2 test cases)", "Test Passed."),
             ("b_test", "0.125 s: one\ntest cases: 3 | 2 passed | 1 failed\n", "Test Failed.")))
         self.assertEqual((good.passed, good.failed, good.skipped), (2, 0, []))
         self.assertEqual(results.slowest([good, bad], 1), [(1.5, "a_test", "two")])

@@ -10,13 +10,10 @@
 #include "common/placement/configuration.h"
 #include "memory/log/verify.h"
 #include "tools/namsim/checks/region_check.h"
+#include "tools/namsim/cluster/copy_hosts.h"
 
 namespace namdb::sim {
 namespace {
-
-// Of each operation of a disk, and up to so much more.
-constexpr std::uint64_t kDiskLatency_ns = 10'000;
-constexpr std::uint64_t kDiskLatencySpread_ns = 90'000;
 
 struct Stopping {
   reactor::Gate gate;
@@ -32,10 +29,6 @@ std::uint64_t first_region_bytes(const ClusterOptions& options) {
       layout::kRegionMap_bytes + vector_bytes + lanes_bytes + 3 * options.memory.extent_bytes;
   return std::min(options.region_bytes, first_bytes) & ~7ULL;
 }
-
-// Of the databases of all runs, and where each is on its server's disk.
-constexpr std::uint64_t kDatabaseId = 0x6e61'6d64'62ULL;
-const std::string kDatabaseFolder = "data/memory";
 
 void connect_to_others(MemoryProcess* process) {
   fabric::sim::SimNode* const node = process->node;
@@ -58,7 +51,7 @@ reactor::Task<Status> open_database(MemoryProcess* process, DatabaseOptions opti
   durable.database_id = kDatabaseId;
   durable.log = options.log;
   durable.log.on_failure = failed;
-  durable.meet = [process, address] { return meet_others(process, address); };
+  durable.meet = [process, address](memory::DurableDatabase&) { return meet_others(process, address); };
   reactor::Executor& executor = *process->node;
   if (interposer != nullptr) process->interposed_disk = interposer->disk(server, *process->disk);
   memory::Disk& disk = process->interposed_disk != nullptr ? *process->interposed_disk : *process->disk;
@@ -139,6 +132,16 @@ std::size_t connected_computes(const memory::MemoryServer& server) {
 Cluster::Cluster(fabric::sim::SimWorld& world, ClusterOptions options)
     : world_(world), options_(std::move(options)) {
   if (options_.interposer != nullptr) options_.interposer->attach(*this);
+  if (options_.has_store) {
+    NAMDB_CHECK(options_.durable && options_.interposer == nullptr);
+    hosts_ = std::make_unique<CopyHosts>(
+        world_, options_,
+        [this](fabric::sim::SimNode& node, memory::testing::FaultDisk& disk, std::uint32_t server) {
+          return make_memory(node, &disk, server);
+        });
+    NAMDB_CHECK(world_.run_until([this] { return hosts_->all_in_sync(); }));
+    return;
+  }
   disks_.resize(options_.memory_servers);
   moves_.resize(options_.memory_servers);
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
@@ -160,10 +163,11 @@ memory::testing::FaultDisk* Cluster::prepare_disk(std::uint32_t i, fabric::sim::
   return disk.get();
 }
 
-std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter after) {
+std::unique_ptr<MemoryProcess> Cluster::make_memory(fabric::sim::SimNode& node,
+                                                    memory::testing::FaultDisk* disk, std::uint32_t i) const {
   auto process = std::make_unique<MemoryProcess>();
-  process->node = &world_.add_node(options_.memory_name + std::to_string(i));
-  process->disk = prepare_disk(i, *process->node, after);
+  process->node = &node;
+  process->disk = disk;
   const std::uint64_t limit_bytes = options_.region_bytes;
   process->words.resize(limit_bytes / 8);
   const std::span<std::byte> region =
@@ -189,6 +193,12 @@ std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter 
   }
   process->fabric =
       std::make_unique<fabric::sim::SimServerFabric>(*process->node, region, *service, limit_bytes);
+  return process;
+}
+
+std::unique_ptr<MemoryProcess> Cluster::start_memory(std::uint32_t i, DiskAfter after) {
+  fabric::sim::SimNode& new_node = world_.add_node(options_.memory_name + std::to_string(i));
+  auto process = make_memory(new_node, prepare_disk(i, new_node, after), i);
   if (options_.durable) {
     start_to_open(*process, i);
     return process;
@@ -212,7 +222,22 @@ void Cluster::start_to_open(MemoryProcess& process, std::uint32_t server) {
                       serve(&process, options_.database, options_.interposer, server, place_address(server)));
 }
 
+MemoryProcess& Cluster::memory(std::size_t server) {
+  if (hosts_ == nullptr) return *memories_[server];
+  MemoryProcess* const serving = hosts_->serving(server);
+  NAMDB_CHECK(serving != nullptr);
+  return *serving;
+}
+
+std::vector<MemoryProcess*> Cluster::processes() {
+  std::vector<MemoryProcess*> all;
+  for (std::size_t server = 0; server < options_.memory_servers; ++server) all.push_back(&memory(server));
+  return all;
+}
+
 bool Cluster::await_opened(std::size_t server, std::uint64_t limit_ns) {
+  if (hosts_ != nullptr)
+    return world_.run_until([&] { return hosts_->serving(server) != nullptr; }, limit_ns);
   return world_.run_until([&] { return memories_[server]->opened.has_value(); }, limit_ns);
 }
 
@@ -265,6 +290,7 @@ void Cluster::restart_all_memory(DiskAfter disk) {
 
 void Cluster::stop_memory() {
   if (std::exchange(stopped_, true)) return;
+  if (hosts_ != nullptr) return hosts_->stop();
   for (auto& memory : memories_) {
     world_.run(*memory->node, memory->server->stop());
     // One that still opens gives it up.
@@ -276,7 +302,7 @@ void Cluster::stop_memory() {
 
 std::string Cluster::verify_disks() {
   std::string lines;
-  for (const auto& memory : memories_) {
+  for (const MemoryProcess* const memory : processes()) {
     auto report = world_.run(*memory->node, memory::verify_folder(*memory->disk, kDatabaseFolder));
     if (!report.ok()) return report.status().to_string();
     for (const memory::VerifyFinding& finding : report->findings)
@@ -353,12 +379,12 @@ bool Cluster::stop_compute(std::size_t compute, std::uint64_t limit_ns) {
 }
 
 std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
-  for (std::size_t server = 0; options_.durable && server < memories_.size(); ++server) {
+  for (std::size_t server = 0; options_.durable && server < options_.memory_servers; ++server) {
     if (!await_opened(server, limit_ns)) return "memory server " + std::to_string(server) + " does not open";
-    if (!memories_[server]->opened->ok()) return memories_[server]->opened->to_string();
+    if (!memory(server).opened->ok()) return memory(server).opened->to_string();
   }
   std::vector<const memory::MemoryServer*> servers;
-  for (const auto& memory : memories_) servers.push_back(memory->server.get());
+  for (const MemoryProcess* const memory : processes()) servers.push_back(memory->server.get());
   // The checker says which are left if they are not all gone by then.
   world_.run_until(
       [&] {
@@ -368,8 +394,16 @@ std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
       limit_ns);
   // The collector sees at its next turn that nobody is left.
   world_.run_for(3 * std::max(options_.memory.collect_interval_ns, kMillisecond_ns));
+  std::string lines;
+  if (hosts_ != nullptr) {
+    // The last checkpoints have ended behind it.
+    world_.run_for(3 * kSecond_ns);
+    if (!world_.run_until([this] { return hosts_->at_rest(); }, limit_ns))
+      return "copies do not come to rest";
+    lines = hosts_->compare();
+  }
   stop_memory();
-  std::string lines = options_.durable ? verify_disks() : std::string();
+  if (options_.durable && lines.empty()) lines = verify_disks();
   for (const std::string& sentence : check_regions(servers)) lines += (lines.empty() ? "" : "\n") + sentence;
   return lines;
 }

@@ -14,62 +14,13 @@
 #include "compute/cluster/location_cache.h"
 #include "compute/worker/worker.h"
 #include "memory/log/testing/fault_disk.h"
-#include "memory/opening/checkpoints.h"
-#include "memory/opening/durable_database.h"
-#include "memory/options.h"
 #include "memory/server/server.h"
-#include "tools/namsim/cluster/interposer.h"
-#include "tools/namsim/cluster/zeroed_memory.h"
+#include "tools/namsim/cluster/cluster_options.h"
+#include "tools/namsim/cluster/memory_process.h"
 
 namespace namdb::sim {
 
-// Of a durable cluster's databases: small, so that segments and generations come and go within a short run.
-struct DatabaseOptions {
-  DatabaseOptions();
-  // `segment_bytes` of 64 KiB to 1 MiB, a bound of 6 to 24 of them, checkpoints each 5 to 500 ms.
-  static DatabaseOptions swarm(Random& random);
-
-  memory::LogOptions log;                 // on_failure is set by the cluster
-  memory::CheckpointOptions checkpoints;  // likewise
-};
-
-struct ClusterOptions {
-  std::uint32_t memory_servers = 1;
-  std::uint64_t region_bytes = 16U << 20;
-  bool growing_regions = false;   // they begin with a few extents and grow to region_bytes
-  memory::Options memory;         // server_id and server_count are set by the cluster
-  compute::WorkerOptions worker;  // memory_servers and name are set by the cluster
-  std::size_t location_cache_bytes = 64U << 10;
-  // Memory servers keep a database on their machines' disks, level `flushed`, and open it when they start
-  // again.
-  bool durable = false;
-  DatabaseOptions database;
-  std::string memory_name = "m";     // of the memory servers, which listen on sim:m0 and so on
-  Interposer* interposer = nullptr;  // outlives the cluster
-  compute::LogLine log = [](const std::string&) {};  // of all compute processes
-};
-
-// One memory server's process.
-struct MemoryProcess {
-  fabric::sim::SimNode* node = nullptr;
-  memory::testing::FaultDisk* disk = nullptr;  // the machine's: it outlives the process
-  ZeroedWords words;
-  std::unique_ptr<memory::MemoryServer> server;
-  std::unique_ptr<fabric::Service> interposed;  // null without an interposer
-  std::unique_ptr<fabric::sim::SimServerFabric> fabric;
-  // Of a durable cluster, null before it is opened. Below what they use.
-  std::unique_ptr<memory::Disk> interposed_disk;  // null without an interposer that has one
-  std::unique_ptr<memory::DurableDatabase> database;
-  std::unique_ptr<memory::SweepLog> interposed_log;  // likewise
-  std::unique_ptr<memory::Checkpoints> checkpoints;
-  std::unique_ptr<reactor::Gate> gate;
-  std::optional<Status> opened;  // it serves, or why it does not
-  Status failure;                // of its disk: the process has no use any more
-};
-
-// The disk that a memory server's next process finds: a new one; that of a killed process, with all that had
-// arrived there; that of a machine that lost its power, with what was durable and some of the rest.
-enum class DiskAfter : std::uint8_t { replaced, killed, power_lost };
+class CopyHosts;
 
 // One compute server's process with one worker.
 struct ComputeProcess {
@@ -128,13 +79,20 @@ class Cluster {
   std::string memory_address(std::size_t server) const {
     return "sim:" + options_.memory_name + std::to_string(server);
   }
-  MemoryProcess& memory(std::size_t server) { return *memories_[server]; }
+  // With copies: the one that serves the region. There is one then.
+  MemoryProcess& memory(std::size_t server);
+  // Of a cluster with a configuration store.
+  CopyHosts& hosts() { return *hosts_; }
   fabric::sim::SimWorld& world() { return world_; }
 
  private:
   std::unique_ptr<MemoryProcess> start_memory(std::uint32_t server, DiskAfter after);
   // The rest of a durable server's start, in the background.
   void start_to_open(MemoryProcess& process, std::uint32_t server);
+  // A process without a service at an address yet.
+  std::unique_ptr<MemoryProcess> make_memory(fabric::sim::SimNode& node, memory::testing::FaultDisk* disk,
+                                             std::uint32_t server) const;
+  std::vector<MemoryProcess*> processes();
   void require_opened(std::size_t server);
   void stop_memory();
   std::string place_address(std::size_t server) const {
@@ -150,6 +108,7 @@ class Cluster {
   std::vector<std::unique_ptr<memory::testing::FaultDisk>> disks_;  // of the memory servers' machines
   std::vector<std::uint64_t> moves_;                                // of each memory server's region
   std::vector<std::unique_ptr<MemoryProcess>> memories_;
+  std::unique_ptr<CopyHosts> hosts_;  // instead, with a configuration store
   std::vector<std::unique_ptr<ComputeProcess>> computes_;
 };
 

@@ -62,6 +62,7 @@ std::vector<MutantCase> paused_mutants();
 std::vector<MutantCase> serializable_mutants();
 std::vector<MutantCase> index_mutants();
 std::vector<MutantCase> durability_mutants();
+std::vector<MutantCase> stage_mutants();
 
 std::vector<MutantCase> all_mutants();
 

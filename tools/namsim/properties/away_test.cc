@@ -2,6 +2,7 @@
 // it are not disturbed, whatever it does, and others know at once.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -250,6 +251,66 @@ TEST_CASE("the parts of an index are made anew beside transactions, from rows th
   CHECK(rows.commit(*after).ok());
   after.reset();
   CHECK(test.at_rest() == "");
+}
+
+// A statement's timeout.
+struct Timeout final : txn::Interrupt {
+  explicit Timeout(const Clock& of_worker) : clock(of_worker) {}
+  Status check() const override {
+    return clock.now_ns() < at_ns ? Status() : Status(ErrorCode::query_canceled, "it takes too long");
+  }
+  const Clock& clock;
+  std::uint64_t at_ns = ~std::uint64_t{0};
+};
+
+reactor::Task<void> commit_beside(txn::Transaction* transaction, std::optional<Status>* ended) {
+  *ended = co_await transaction->commit();
+}
+
+// The one that is in doubt waits for the server, and its slot with it.
+TEST_CASE("a commit that shares a slot with one in doubt ends in time, with its outcome or 40003", "[away]") {
+  constexpr std::uint64_t kPatience_ns = 10 * kSecond_ns;
+  bool waited = false;
+  bool waited_less = false;
+  for (std::uint64_t delay_ns = 0; delay_ns < 600 * kMicrosecond_ns; delay_ns += 20 * kMicrosecond_ns) {
+    INFO("after " << delay_ns);
+    TwoServers test("si");
+    SmallTable& rows = test.rows;
+    fabric::sim::SimWorld& world = rows.cluster().world();
+    auto on_both = rows.begin_in_new_session();
+    rows.write(*on_both, test.near[0], 1);
+    rows.write(*on_both, test.far[0], 1);
+    auto elsewhere = rows.begin_in_new_session();
+    rows.write(*elsewhere, test.near[1], 1);
+    Timeout timeout(rows.clock());
+    const bool timed = delay_ns % (40 * kMicrosecond_ns) != 0;
+    if (timed) timeout.at_ns = rows.clock().now_ns() + kSecond_ns;
+    elsewhere->set_interrupt(&timeout);
+    reactor::Gate gate;
+    std::optional<Status> first;
+    std::optional<Status> second;
+    rows.cluster().node(0).spawn(gate, commit_beside(on_both.get(), &first));
+    rows.cluster().node(0).spawn(gate, commit_beside(elsewhere.get(), &second));
+    world.run_for(delay_ns);
+    rows.cluster().kill_memory(1);
+    const std::uint64_t killed_ns = world.now_ns();
+    REQUIRE(world.run_until([&] { return second.has_value(); }, 60 * kSecond_ns));
+    CHECK(world.now_ns() - killed_ns < (timed ? kSecond_ns : kPatience_ns) + kNotice_ns);
+    REQUIRE(world.run_until([&] { return first.has_value(); }, 60 * kSecond_ns));
+    const Status status = *second;
+    INFO(status.to_string());
+    const bool unknown = !status.ok() && status.code() == ErrorCode::unknown_outcome;
+    CHECK((status.ok() || unknown || status.info().retry));
+    (timed ? waited_less : waited) |= unknown;
+    on_both.reset();
+    elsewhere.reset();
+    test.start();
+    REQUIRE(rows.cluster().await_opened(1, kOpening_ns));
+    rows.run_for(kReturn_ns);
+    CHECK(test.write(test.near[1], 2).ok());
+  }
+  CHECK(waited);
+  CHECK(waited_less);
 }
 
 TEST_CASE("where the timestamp vector's server is away, nothing goes on, and the error says so", "[away]") {

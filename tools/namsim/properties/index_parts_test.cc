@@ -166,6 +166,24 @@ Numbers scattered(std::int64_t count) {
   return numbers;
 }
 
+TEST_CASE("an index waits for no heartbeat of the compute server that builds it, and for one of each other",
+          "[index_parts]") {
+  ClusterOptions options = Subject::options(1, txn::IndexReads::leaves, 0, layout::kDefaultProtocol);
+  options.worker.heartbeat_ns = kSecond_ns;
+  const bool alone = GENERATE(true, false);
+  fabric::sim::SimWorld world(3);
+  Cluster cluster(world, options);
+  cluster.add_compute();
+  if (!alone) cluster.add_compute();
+  compute::Worker& engine = cluster.worker(0);
+  REQUIRE(world.run(cluster.node(0), create_table(engine, kTable, bigints({"id", "number"}), 1000, 0)).ok());
+  const std::uint64_t began_ns = cluster.node(0).now_ns();
+  txn::IndexDefinition definition{"by_number", kTable, {{1, false}}, false};
+  REQUIRE(world.run(cluster.node(0), engine.create_index(std::move(definition))).ok());
+  const std::uint64_t took_ns = cluster.node(0).now_ns() - began_ns;
+  CHECK(took_ns < (alone ? kSecond_ns / 10 : options.worker.heartbeat_ns + kSecond_ns / 10));
+}
+
 TEST_CASE("an index over many rows has as large a part on each memory server", "[index_parts]") {
   const auto servers = static_cast<std::uint32_t>(GENERATE(2, 3, 5));
   Subject test(servers, GENERATE(txn::IndexReads::calls, txn::IndexReads::leaves));

@@ -13,13 +13,14 @@ namespace namdb::sim {
 namespace {
 
 void run_seeds(std::string_view protocol, const char* workload, std::uint64_t default_count, bool faults,
-               txn::ReadLocks read_locks = txn::ReadLocks::automatic) {
+               txn::ReadLocks read_locks = txn::ReadLocks::automatic,
+               std::optional<layout::StageCode> stages = std::nullopt) {
   const auto [first, count] = Seeds(default_count);
   std::uint64_t committed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Scenario scenario = Scenario::of_seed(seed, workload);
     scenario.cluster.memory.protocol = protocol;
-    scenario.cluster.memory.stages = draw_stages(seed);
+    scenario.cluster.memory.stages = stages.value_or(draw_stages(seed));
     scenario.cluster.worker.read_locks = read_locks;
     scenario.cluster.memory.shared_read_locks = read_locks == txn::ReadLocks::shared;
     if (faults) REQUIRE(scenario.use_faults(draw_faults(seed), "seed").ok());
@@ -77,6 +78,15 @@ TEST_CASE("nothing is lost, halved or stays locked when compute servers die unde
   const std::string protocol = GENERATE(from_range(kAll));
   CAPTURE(protocol);
   run_seeds(protocol, "register", 30, true);
+}
+
+TEST_CASE("stages that are one call, and installs by name, leave nothing halved when compute servers die",
+          "[protocols]") {
+  const std::string protocol = GENERATE(from_range(kAll));
+  const std::string stages = GENERATE("two-sided", "lock,install,release");
+  const char* const workload = GENERATE("register", "churn");
+  CAPTURE(protocol, stages, workload);
+  run_seeds(protocol, workload, 12, true, txn::ReadLocks::automatic, layout::StageCode::parse(stages));
 }
 
 TEST_CASE("histories are serializable where readers lock as well, while compute servers die", "[protocols]") {

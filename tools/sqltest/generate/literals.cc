@@ -84,6 +84,7 @@ const std::map<std::string, Values>& values() {
       {"json",
        {"1\n\"a\"\n{\"a\": 1}\n[1, 2]\n{\"a\": {\"b\": 2}}\nnull",
         "{\"b\": 1,  \"a\": 2, \"a\": 3}\n[ 1 , 2 ]\n1.50\n\"\\u00e4\""}},
+      {"gen_mood", {"sad\nok\nhappy\nVery happy", "sad\n\nglad"}},
       {"int4[]",
        {"{}\n{1}\n{1,2}\n{1,2,3}\n{3,2,1}\n{5,NULL}",
         "{NULL}\n{2147483647,-2147483648}\n{1,1,1,1,1,1,1,1}\n{0,10,20}"}},

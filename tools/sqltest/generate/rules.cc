@@ -242,6 +242,12 @@ interval ! | make_interval(days => {digits}, hours => {digits})
 interval ! | date_trunc({day field}, {interval})
 interval ! | {interval}::interval(3)
 interval | {interval}::interval day to minute
+gen_mood ! | {text}::gen_mood
+gen_mood | enum_first({gen_mood})
+gen_mood | enum_last({gen_mood})
+text | {gen_mood}::text
+int4 | array_length(enum_range({gen_mood}), 1)
+bool | {gen_mood} = ANY (ARRAY[{gen_mood}, {gen_mood}])
 numeric | extract({day field name} FROM {date})
 numeric | extract({field name} FROM {timestamp})
 numeric | extract({field name} FROM {timestamptz})
@@ -475,7 +481,7 @@ const std::vector<std::string>& all_types() {
   static const std::vector<std::string> types = words_of(
       "int2 int4 int8 numeric float4 float8 bool text varchar bpchar bytea date time timestamp timestamptz "
       "interval uuid "
-      "jsonb json int4[] text[] numeric[] float8[] date[] bool[] int8[] timestamp[]");
+      "jsonb json gen_mood int4[] text[] numeric[] float8[] date[] bool[] int8[] timestamp[]");
   return types;
 }
 
@@ -483,7 +489,7 @@ const std::vector<std::string>& comparable_types() {
   static const std::vector<std::string> types = words_of(
       "int2 int4 int8 numeric float4 float8 bool text varchar bpchar bytea date time timestamp timestamptz "
       "interval uuid "
-      "jsonb int4[] text[] numeric[] date[]");
+      "jsonb gen_mood int4[] text[] numeric[] date[]");
   return types;
 }
 

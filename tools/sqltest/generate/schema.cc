@@ -28,13 +28,12 @@ std::string insert_text(Random& random, const Relation& table,
 const std::vector<Relation>& relations() {
   static const std::vector<Relation> all = {
       {"gen_all",
-       {{"id", "int4"},        {"i2", "int2"},     {"i4", "int4"},   {"i8", "int8"},
-        {"n", "numeric"},      {"n2", "numeric"},  {"f4", "float4"}, {"f8", "float8"},
-        {"b", "bool"},         {"t", "text"},      {"v", "varchar"}, {"c", "bpchar"},
-        {"by", "bytea"},       {"d", "date"},      {"ti", "time"},   {"ts", "timestamp"},
-        {"tz", "timestamptz"}, {"iv", "interval"}, {"u", "uuid"},    {"j", "jsonb"},
-        {"js", "json"},        {"ia", "int4[]"},   {"ta", "text[]"}, {"na", "numeric[]"},
-        {"da", "date[]"}},
+       {{"id", "int4"},      {"i2", "int2"},        {"i4", "int4"},     {"i8", "int8"},      {"n", "numeric"},
+        {"n2", "numeric"},   {"f4", "float4"},      {"f8", "float8"},   {"b", "bool"},       {"t", "text"},
+        {"v", "varchar"},    {"c", "bpchar"},       {"by", "bytea"},    {"d", "date"},       {"ti", "time"},
+        {"ts", "timestamp"}, {"tz", "timestamptz"}, {"iv", "interval"}, {"u", "uuid"},       {"j", "jsonb"},
+        {"js", "json"},      {"ia", "int4[]"},      {"ta", "text[]"},   {"na", "numeric[]"}, {"da", "date[]"},
+        {"m", "gen_mood"}},
        {"id"},
        {},
        {}},
@@ -66,17 +65,24 @@ std::vector<std::string> schema_removal() {
   return {
       "DROP VIEW IF EXISTS gen_plain_view, gen_group_view",
       "DROP TABLE IF EXISTS gen_child, gen_parent, gen_all, gen_pair, gen_bag, gen_given",
-      "DROP SEQUENCE IF EXISTS gen_numbers",
+      "DROP SEQUENCE IF EXISTS gen_numbers", "DROP TYPE IF EXISTS gen_mood",
       "DROP FUNCTION IF EXISTS gen_add, gen_twice, gen_word, gen_label, gen_between, gen_upto, gen_pairs"};
 }
 
 std::vector<std::string> schema_statements() {
   return {
+      "CREATE TYPE gen_mood AS ENUM ('sad', 'happy')",
+      "ALTER TYPE gen_mood ADD VALUE 'ok' BEFORE 'happy'",
+      "ALTER TYPE gen_mood ADD VALUE 'Very happy'",
+      "ALTER TYPE gen_mood ADD VALUE 'glad' AFTER 'ok'",
+      "ALTER TYPE gen_mood ADD VALUE ''",
       "CREATE TABLE gen_all (id int PRIMARY KEY, i2 smallint, i4 int, i8 bigint, n numeric, n2 numeric(12, "
       "2), f4 real, "
       "f8 double precision, b boolean, t text, v varchar(12), c char(6), by bytea, d date, ti time, ts "
       "timestamp, "
-      "tz timestamptz, iv interval, u uuid, j jsonb, js json, ia int[], ta text[], na numeric[], da date[])",
+      "tz timestamptz, iv interval, u uuid, j jsonb, js json, ia int[], ta text[], na numeric[], da date[], "
+      "m gen_mood)",
+      "CREATE INDEX gen_all_m ON gen_all (m)",
       "CREATE INDEX gen_all_i4 ON gen_all (i4)",
       "CREATE INDEX gen_all_t ON gen_all (t, i4 DESC)",
       "CREATE INDEX gen_all_d ON gen_all (d)",

@@ -1,15 +1,16 @@
-// The memory server's own channel to its region: the same atomics that it executes its peers' requests with,
-// at once. Calls go to the service as peer 0. Offsets that do not fit are the server's own error and end it.
+// The memory server's own channel to its region, where its CPU is the atomicity domain: it executes its
+// peers' requests, or no peer swaps words. At once. Calls go to the service as peer 0. Offsets that do not
+// fit are the server's own error and end it.
 #pragma once
 
 #include "common/fabric/fabric.h"
 #include "common/fabric/served_region.h"
 
-namespace namdb::fabric::tcp {
+namespace namdb::fabric {
 
-class LoopbackChannel final : public Channel {
+class CpuChannel final : public Channel {
  public:
-  explicit LoopbackChannel(ServedRegion& served);
+  explicit CpuChannel(ServedRegion& served);
 
   bool atomics_with_cpu() const override { return true; }
   bool failed() const override { return false; }
@@ -24,4 +25,4 @@ class LoopbackChannel final : public Channel {
   LocalPool pool_;
 };
 
-}  // namespace namdb::fabric::tcp
+}  // namespace namdb::fabric

@@ -1,4 +1,4 @@
-#include "common/fabric/tcp/loopback_channel.h"
+#include "common/fabric/cpu_channel.h"
 
 #include <cstddef>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "common/fabric/region_words.h"
 
-namespace namdb::fabric::tcp {
+namespace namdb::fabric {
 namespace {
 
 void execute(const Operation& operation, std::span<std::byte> region, std::size_t capacity_bytes) {
@@ -44,13 +44,13 @@ void execute(const Operation& operation, std::span<std::byte> region, std::size_
 
 }  // namespace
 
-LoopbackChannel::LoopbackChannel(ServedRegion& served) : Channel(served.executor), served_(served) {}
+CpuChannel::CpuChannel(ServedRegion& served) : Channel(served.executor), served_(served) {}
 
-void LoopbackChannel::do_post(Batch& batch) {
+void CpuChannel::do_post(Batch& batch) {
   batch.begin();
   for (const Operation& operation : batch.operations())
     execute(operation, served_.bytes(), served_.region.capacity_bytes);
   batch.complete(executor(), Status());
 }
 
-}  // namespace namdb::fabric::tcp
+}  // namespace namdb::fabric

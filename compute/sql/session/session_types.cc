@@ -1,0 +1,358 @@
+// Types that statements make: CREATE TYPE ... AS ENUM, ALTER TYPE and DROP TYPE. They take effect at once, as
+// tables do; a block's drops wait for its commit.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "compute/sql/catalog/definition_text.h"
+#include "compute/sql/session/find_relation.h"
+#include "compute/sql/session/session.h"
+#include "compute/sql/value/generated_column.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+namespace {
+
+using Command = EnumerationPlan::Command;
+
+std::string with_quotes(std::string_view name) {
+  return "\"" + std::string(name) + "\"";
+}
+
+Status already_there(const std::string& type) {
+  return Status(ErrorCode::duplicate_object, "type " + with_quotes(type) + " already exists");
+}
+
+Status missing_type(const std::string& type) {
+  return Status(ErrorCode::undefined_object, "type " + with_quotes(type) + " does not exist");
+}
+
+Status missing_label(std::string_view label) {
+  return Status(ErrorCode::invalid_parameter_value, with_quotes(label) + " is not an existing enum label");
+}
+
+Status label_exists(const std::string& label) {
+  return Status(ErrorCode::duplicate_object, "enum label " + with_quotes(label) + " already exists");
+}
+
+bool has_type(const storage::Table& table, std::uint32_t enumeration) {
+  return std::ranges::any_of(table.schema.columns(), [&](const layout::Column& column) {
+    return enumeration_of(column) == enumeration;
+  });
+}
+
+bool is_of(const Type& type, std::uint32_t enumeration) {
+  return is_made(type.id) && enumeration_id(type.id) == enumeration;
+}
+
+bool names_type(const RoutineSignature& signature, std::uint32_t enumeration) {
+  return is_of(signature.result, enumeration) ||
+         std::ranges::any_of(signature.parameters, [&](const RoutineParameter& parameter) {
+           return is_of(parameter.type, enumeration);
+         });
+}
+
+// The expressions of a table that the catalog keeps as text.
+std::vector<std::string> expressions_of(const storage::Table& table) {
+  std::vector<std::string> texts;
+  for (const storage::TableCheck& check : table.checks) texts.push_back(check.expression);
+  for (const layout::Column& column : table.schema.columns()) {
+    const auto generation = generation_of(column);
+    if (!generation) continue;
+    texts.push_back(generation->expression);
+    texts.push_back(generation->predicate);
+  }
+  return texts;
+}
+
+// Adds a label to the values, whose positions stay.
+Status add_label(const EnumerationPlan& plan, Enumeration& enumeration) {
+  std::vector<Enumeration::Value>& values = enumeration.values;
+  std::ptrdiff_t after = std::ssize(values) - 1;
+  if (plan.neighbor) {
+    const auto found = std::ranges::find(values, *plan.neighbor, &Enumeration::Value::label);
+    if (found == values.end()) return missing_label(*plan.neighbor);
+    after = found - values.begin() - (plan.is_after ? 0 : 1);
+  }
+  const std::optional<std::int64_t> position = new_position(values, after);
+  if (!position) {
+    return Status(ErrorCode::limit_exceeded,
+                  "too many labels were added between two others of enum " + enumeration.shown_name);
+  }
+  values.insert(values.begin() + after + 1, {plan.labels.front(), *position});
+  return {};
+}
+
+}  // namespace
+
+Task<Status> Session::read_types() {
+  const auto all = co_await engine_.routines();
+  if (!all.ok()) co_return all.status();
+  types_version_ = engine_.catalog_version();
+  auto names = std::make_shared<TypeNames>();
+  for (const storage::RoutineRef& routine : *all) {
+    if (!is_type(*routine)) continue;
+    Result<Enumeration> enumeration = enumeration_of(*routine);
+    if (!enumeration.ok()) co_return enumeration.status();
+    const auto dropped = dropped_in_block_.find(enumeration->name);
+    const bool is_dropped = dropped != dropped_in_block_.end() && dropped->second.kind == RelationKind::type;
+    if (!is_dropped) names->emplace(enumeration->name, enumeration_type(enumeration->id));
+    know_enumeration(std::move(enumeration).value());
+  }
+  facts_.types = std::move(names);
+  co_return Status();
+}
+
+bool Session::types_are_current() const {
+  return types_version_ == engine_.catalog_version();
+}
+
+Task<Status> Session::follow_types(const BindInput* input) {
+  if (types_are_current()) co_return Status();
+  bool needs_types = facts_.types != nullptr && !facts_.types->empty();
+  for (const auto& [name, table] : input->tables) {
+    for (const layout::Column& column : table->schema.columns())
+      needs_types = needs_types || enumeration_of(column) != 0;
+  }
+  for (const auto& [name, view] : input->views) {
+    for (const View::Column& column : view->columns) needs_types = needs_types || is_made(column.type.id);
+  }
+  if (needs_types) co_return co_await read_types();
+  co_return Status();
+}
+
+Task<Status> Session::change_types(const EnumerationPlan& plan, ResultSink& sink) {
+  Status status = co_await read_types();
+  if (!status.ok()) co_return status;
+  if (plan.command == Command::create) co_return co_await create_type(plan);
+  if (plan.command == Command::drop) co_return co_await drop_types(plan, sink);
+  const std::string name = plan.names.front();
+  const storage::RoutineRef there = entry_of_type(name);
+  if (there == nullptr) co_return missing_type(name);
+  status = check_object_owner({storage::ObjectKind::routine, 0, there->name}, "type", name);
+  if (!status.ok()) co_return status;
+  Result<Enumeration> read = enumeration_of(*there);
+  if (!read.ok()) co_return read.status();
+  Enumeration& enumeration = *read;
+  const std::string& made = plan.labels.back();
+  if (plan.command == Command::rename) {
+    status = check_may_create();
+    if (status.ok()) status = co_await check_type_name(made);
+    if (status.ok()) status = co_await check_type_unnamed(&enumeration);
+    if (!status.ok()) co_return status;
+    enumeration.name = made;
+  } else if (plan.command == Command::rename_value) {
+    const auto renamed =
+        std::ranges::find(enumeration.values, plan.labels.front(), &Enumeration::Value::label);
+    if (renamed == enumeration.values.end()) co_return missing_label(plan.labels.front());
+    if (enumeration.find(made) != nullptr) co_return label_exists(made);
+    status = co_await check_not_in_texts(&enumeration, quote_literal(plan.labels.front()),
+                                         "RENAME VALUE of a label");
+    if (!status.ok()) co_return status;
+    renamed->label = made;
+  } else {
+    if (enumeration.find(made) != nullptr) {
+      if (!plan.is_conditional) co_return label_exists(made);
+      notify(sink, "NOTICE", "42710", "enum label " + with_quotes(made) + " already exists, skipping");
+      co_return Status();
+    }
+    status = add_label(plan, enumeration);
+    if (!status.ok()) co_return status;
+  }
+  if (state_ == State::block)
+    notify(sink, "WARNING", "01000", "ALTER TYPE takes effect at once: ROLLBACK does not undo it");
+  txn::RoutineDefinition definition;
+  definition.name = there->name;
+  definition.text = text_of(enumeration);
+  definition.replaces_version = there->version;
+  status = co_await engine_.create_routine(std::move(definition));
+  if (!status.ok()) co_return status;
+  co_return co_await read_types();
+}
+
+storage::RoutineRef Session::entry_of_type(const std::string& name) const {
+  const auto found = facts_.types->find(name);
+  const Enumeration* const known = found == facts_.types->end() ? nullptr : known_enumeration(found->second);
+  return known == nullptr ? nullptr : engine_.cached_routine(known->key);
+}
+
+Task<Status> Session::check_type_name(std::string name) {
+  if (facts_.types->contains(name)) co_return already_there(name);
+  if (dropped_in_block_.contains(name)) {
+    co_return Status(ErrorCode::feature_not_supported,
+                     "a type with the name of one that the same block drops is not supported",
+                     "commit the block between DROP TYPE and CREATE TYPE");
+  }
+  std::string wanted = name;
+  const auto relation = co_await find_relation(&engine_, std::move(wanted));
+  if (!relation.ok()) co_return relation.status();
+  const bool is_table = relation->table != nullptr && relation->index == nullptr;
+  if (is_table || engine_.cached_routine(storage::view_key(name)) != nullptr) co_return already_there(name);
+  co_return Status();
+}
+
+Task<Status> Session::create_type(const EnumerationPlan& plan) {
+  const std::string name = plan.names.front();
+  if (Status status = check_may_create(); !status.ok()) co_return status;
+  if (Status status = co_await check_type_name(name); !status.ok()) co_return status;
+  Enumeration enumeration;
+  enumeration.name = name;
+  enumeration.birth = std::to_string(facts_.present_us()) + " " + name;
+  for (const std::string& label : plan.labels) {
+    const auto position = new_position(enumeration.values, std::ssize(enumeration.values) - 1);
+    enumeration.values.push_back({label, *position});
+  }
+  txn::RoutineDefinition definition;
+  definition.owner = owner_of_new();
+  definition.name = type_key(name);
+  for (int number = 2; engine_.cached_routine(definition.name) != nullptr; ++number)
+    definition.name = type_key(name) + kTypeMark + std::to_string(number);
+  definition.text = text_of(enumeration);
+  const std::string key = definition.name;
+  Status status = co_await engine_.create_routine(std::move(definition));
+  // The catalog's words are about procedures.
+  if (!status.ok() && status.code() == ErrorCode::duplicate_function) co_return already_there(name);
+  if (!status.ok()) co_return status;
+  const storage::RoutineRef made = engine_.cached_routine(key);
+  if (state_ == State::block && made != nullptr)
+    created_in_block_.push_back({RelationKind::type, name, made->id});
+  co_return co_await read_types();
+}
+
+// Texts that name the type would mean nothing any more.
+Task<Status> Session::check_type_unnamed(const Enumeration* type) {
+  const auto routines = co_await engine_.routines();
+  if (!routines.ok()) co_return routines.status();
+  for (const storage::RoutineRef& routine : *routines) {
+    if (!is_procedure(*routine)) continue;
+    const auto signature = read_signature(routine);
+    if (!signature.ok() || !names_type(**signature, type->id)) continue;
+    co_return Status(
+        ErrorCode::feature_not_supported,
+        "RENAME of a type that function " + with_quotes(routine->name) + " names is not supported");
+  }
+  co_return co_await check_not_in_texts(type, type->shown_name, "RENAME of a type");
+}
+
+Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string text, std::string what) {
+  const auto refused = [&](const std::string& by) {
+    return Status(ErrorCode::feature_not_supported, what + " that " + by + " names is not supported");
+  };
+  const auto tables = co_await engine_.tables();
+  if (!tables.ok()) co_return tables.status();
+  std::vector<std::string> with_type;
+  for (const storage::TableRef& table : *tables) {
+    if (!has_type(*table, type->id)) continue;
+    with_type.push_back(table->name);
+    for (const std::string& expression : expressions_of(*table)) {
+      if (expression.find(text) != std::string::npos)
+        co_return refused("an expression of table " + with_quotes(table->name));
+    }
+  }
+  const auto views = co_await read_views();
+  if (!views.ok()) co_return views.status();
+  for (const ViewRef& view : *views) {
+    const bool reads =
+        std::ranges::any_of(with_type, [&view](const std::string& table) { return view->reads(table); });
+    const bool shows = std::ranges::any_of(
+        view->columns, [&](const View::Column& column) { return is_of(column.type, type->id); });
+    if ((reads || shows) && view->query.find(text) != std::string::npos)
+      co_return refused("view " + with_quotes(view->name));
+  }
+  co_return Status();
+}
+
+Task<Status> Session::find_type_dependents(std::string name, Dependents* dependents) {
+  const auto known = facts_.types->find(name);
+  if (known == facts_.types->end()) co_return Status();
+  const std::uint32_t id = enumeration_id(known->second);
+  const std::string type(type_name(known->second));
+  const auto note = [&](std::string dependent) {
+    dependents->texts.push_back(dependent + " depends on type " + type);
+    dependents->names.push_back(std::move(dependent));
+  };
+  const auto tables = co_await engine_.tables();
+  if (!tables.ok()) co_return tables.status();
+  for (const storage::TableRef& table : *tables) {
+    if (table->replaces != 0 || dropped_in_block_.contains(table->name)) continue;
+    for (const layout::Column& column : table->schema.columns()) {
+      if (enumeration_of(column) == id) note("column " + column.name + " of table " + table->name);
+    }
+  }
+  const auto routines = co_await engine_.routines();
+  if (!routines.ok()) co_return routines.status();
+  for (const storage::RoutineRef& routine : *routines) {
+    if (storage::is_view(*routine)) {
+      const Result<ViewRef> view = view_of(*routine);
+      if (!view.ok()) co_return view.status();
+      for (const View::Column& column : (*view)->columns) {
+        if (is_of(column.type, id)) note("column " + column.name + " of view " + (*view)->name);
+      }
+    }
+    if (!is_procedure(*routine)) continue;
+    const auto signature = read_signature(routine);
+    if (!signature.ok()) continue;
+    std::string types;
+    for (const RoutineParameter& parameter : (*signature)->parameters) {
+      if (parameter.is_input())
+        types += (types.empty() ? "" : ",") + std::string(type_name(parameter.type.id));
+    }
+    if (names_type(**signature, id)) note("function " + (*signature)->name + "(" + types + ")");
+  }
+  co_return Status();
+}
+
+Task<Status> Session::drop_types(const EnumerationPlan& plan, ResultSink& sink) {
+  std::vector<std::string> there;
+  Dependents dependents;
+  for (const std::string& name : plan.names) {
+    if (!facts_.types->contains(name)) {
+      if (!plan.is_conditional) co_return missing_type(name);
+      notify(sink, "NOTICE", "00000", "type " + with_quotes(name) + " does not exist, skipping");
+      continue;
+    }
+    const storage::RoutineRef entry = entry_of_type(name);
+    if (entry == nullptr) co_return missing_type(name);
+    Status status = check_object_owner({storage::ObjectKind::routine, 0, entry->name}, "type", name);
+    if (!status.ok()) co_return status;
+    std::string wanted = name;
+    status = co_await find_type_dependents(std::move(wanted), &dependents);
+    if (!status.ok()) co_return status;
+    there.push_back(name);
+  }
+  if (plan.cascades && !dependents.names.empty()) {
+    error_.detail = dependents.texts.front();
+    co_return Status(ErrorCode::feature_not_supported,
+                     "DROP TYPE ... CASCADE of a type that other objects depend on is not supported",
+                     "drop them first");
+  }
+  Drop drop;
+  drop.kind = RelationKind::type;
+  Status status = check_dependents(drop, there, dependents, sink);
+  if (!status.ok()) co_return status;
+  for (std::string& name : there) {
+    const std::uint32_t id = enumeration_id(facts_.types->find(name)->second);
+    if (state_ == State::block) {
+      dropped_in_block_.emplace(std::move(name), DroppedInBlock{RelationKind::type, id});
+    } else {
+      status = co_await drop_type(id);
+      if (!status.ok()) co_return status;
+    }
+  }
+  co_return co_await read_types();
+}
+
+Task<Status> Session::drop_type(std::uint32_t id) {
+  const auto all = co_await engine_.routines();
+  if (!all.ok()) co_return all.status();
+  const auto there = std::ranges::find(*all, id, [](const auto& routine) { return routine->id; });
+  if (there == all->end()) co_return Status();  // another session has dropped it
+  std::string key = (*there)->name;
+  Status status = co_await engine_.drop_routine(std::move(key), (*there)->version);
+  types_version_ = 0;
+  co_return !status.ok() && status.code() == ErrorCode::undefined_function ? Status() : status;
+}
+
+}  // namespace namdb::sql

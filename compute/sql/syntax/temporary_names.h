@@ -1,0 +1,29 @@
+// Temporary tables in syntax trees. The catalog keeps such a table, and what belongs to it, under a name with
+// a prefix of its session; a statement that names it is bound with that name in the place of the other one.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "compute/sql/catalog/temporary_name.h"
+#include "compute/sql/syntax/syntax.h"
+
+namespace namdb::sql {
+
+// The relations of a session.
+class TemporaryNames {
+ public:
+  virtual ~TemporaryNames() = default;
+  virtual std::string_view prefix() const = 0;
+  virtual bool has_table(std::string_view name) const = 0;
+  virtual bool has_index(std::string_view name) const = 0;
+};
+
+// Whether the statement makes one.
+bool makes_temporary_table(Node statement);
+// The statement with the names under which its temporary relations are kept. Errors feature_not_supported,
+// invalid_table_definition: a foreign key between a temporary and another table.
+Result<Json> with_temporary_names(Node statement, const TemporaryNames& names);
+
+}  // namespace namdb::sql
