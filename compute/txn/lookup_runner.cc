@@ -74,6 +74,7 @@ struct LookupRun {
     if (locking != nullptr || transaction.control().timestamps() != nullptr) {
       for (Lookup* lookup : lookups) lookup->add_atomics(batches, locking);
     }
+    if (locking != nullptr) locking->read_behind_locks(batches);
     for (Lookup* lookup : lookups) lookup->add_read(batches);
     if (runs) runs->add_reads(batches);
     if (joined) {

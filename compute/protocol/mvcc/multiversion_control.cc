@@ -23,18 +23,33 @@ reactor::Task<Status> MultiversionControl::prepare() {
 
 ReadDecision MultiversionControl::check_visibility(const RecordRead& read) {
   if (ignores_locks()) return ReadDecision::visible;
-  if (read.current && read.header.locked())
-    return waits_ ? ReadDecision::locked_by_other : ReadDecision::conflict;
+  const bool own = read.current && read.header.locked() && read.header == owner().own_lock();
+  if (read.current && read.header.locked() && !own)
+    return waits_ ? owner().meet_lock(read.header) : ReadDecision::conflict;
   // One READ shows words of different moments.
-  if (read.current && read.header != read.body.header_word()) return ReadDecision::torn;
+  if (read.current && !own && read.header != read.body.header_word()) return ReadDecision::torn;
   const std::uint64_t timestamp = read.body.timestamp();
   if (timestamp >= timestamp_) {
     clock().meet(timestamp);
-    if (has_read_) return ReadDecision::invisible;
-    timestamp_ = clock().next();
+    if (has_read_ && !own) {
+      has_read_older_ = true;
+      return ReadDecision::invisible;
+    }
+    if (!has_read_) timestamp_ = clock().next();
   }
-  has_read_ = true;
+  // Of a row that it holds the transaction sees the current version: go_after_locked().
+  has_read_ = has_read_ || !own;
   return ReadDecision::visible;
+}
+
+// As long as all versions that were read were current ones, they may still be so at a newer timestamp: the
+// commit finds out.
+Status MultiversionControl::go_after_locked(std::uint64_t newest) {
+  if (newest < timestamp_) return {};
+  clock().meet(newest);
+  if (has_read_older_) return too_old();
+  timestamp_ = clock().next();
+  return {};
 }
 
 Status MultiversionControl::may_write(const Access& access) const {
@@ -46,6 +61,10 @@ Status MultiversionControl::may_write(const Access& access) const {
 Status MultiversionControl::place() {
   if (newest_ <= timestamp_) return {};
   clock().meet(newest_);
+  return too_old();
+}
+
+Status MultiversionControl::too_old() {
   return Status(ErrorCode::serialization_failure,
                 "could not serialize access: a newer transaction has read or written what this one writes");
 }

@@ -31,7 +31,9 @@ class MultiversionControl final : public TimestampOrdering, public CatalogVisibi
 
   reactor::Task<Status> prepare() override;
   ReadDecision check_visibility(const RecordRead& read) override;
+  bool holds(layout::GlobalAddress record) const override { return owner().has_locked(record); }
   Status may_write(const Access& access) const override;
+  Status go_after_locked(std::uint64_t newest) override;
 
  protected:
   void after(std::uint64_t timestamp) override { newest_ = std::max(newest_, timestamp); }
@@ -40,9 +42,11 @@ class MultiversionControl final : public TimestampOrdering, public CatalogVisibi
 
  private:
   txn::TimestampClock& clock() const;
+  static Status too_old();
 
   std::uint64_t newest_ = 0;  // the transaction must not be older
   bool has_read_ = false;
+  bool has_read_older_ = false;  // than the current one: its timestamp stays
   bool waits_ = true;
 };
 

@@ -25,14 +25,20 @@
 // Rows that the memory servers reclaim lie below the forgotten timestamp: before a deleted row is reclaimed,
 // that timestamp is raised to the row's timestamp and lease; a commit that leaves index entries behind raises
 // it to its own. A transaction that finds nothing where a row may have been commits after it.
+//
+// When the rows are locked that a transaction writes, its compute server decides (txn/lock_time.h): at commit,
+// or when they are read, and then by write_set_locks.h. What follows from a lock is the same, so compute
+// servers of one database may differ.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "common/fabric/local_pool.h"
 #include "common/layout/timestamp_floors.h"
 #include "compute/commit/read_set.h"
+#include "compute/protocol/timestamp_ordering/write_set_locks.h"
 #include "compute/txn/concurrency_control.h"
 #include "compute/txn/lock_owner.h"
 #include "compute/txn/timestamps.h"
@@ -44,7 +50,7 @@ namespace namdb::protocol {
 // A protocol adds its visibility (order_with), and how it finds the timestamp.
 class TimestampOrdering : public ConcurrencyControl, public Validation, public Timestamps {
  public:
-  explicit TimestampOrdering(TransactionState& transaction) : transaction_(transaction) {}
+  explicit TimestampOrdering(TransactionState& transaction);
 
   // --- Validation ---
   void saw_record(const Lookup& lookup) override;
@@ -62,16 +68,22 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
 
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
-  layout::Stamp lock_stamp(layout::Stamp stamp) override { return owner_.lock_by(stamp); }
+  layout::Stamp lock_stamp(layout::Stamp stamp) override {
+    return locks_ ? locks_->own_stamp() : commit_locks_.lock_by(stamp);
+  }
   bool waits_for_publish() const override { return false; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
   TransactionState& transaction() const { return transaction_; }
-  LockOwner& owner() { return owner_; }
+  // Of the transaction's locks.
+  LockOwner& owner() const { return *owner_; }
   // `visibility`: the protocol's.
   void order_with(Visibility& visibility) {
-    decide_by({.visibility = &visibility, .validation = this, .timestamps = this});
+    decide_by({.visibility = &visibility,
+               .locking = locks_ ? &*locks_ : nullptr,
+               .validation = this,
+               .timestamps = this});
   }
   // A record that was read, and which of its versions.
   struct SeenRow {
@@ -104,7 +116,8 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   struct Raise;
 
   void add_reads(bool commits, SeenRows* rows);
-  void add_row(const Lookup& lookup, bool leased, SeenRows& rows);
+  // `lease`: known of a row that was read by key.
+  void add_row(const Lookup& lookup, std::optional<std::uint64_t> lease, SeenRows& rows);
   void note_table(std::uint32_t table) { unleased_ |= 1U << layout::floor_of(table); }
   // A row may have been where none was found: always so for reads without a lease.
   bool may_have_missed() const { return unleased_ != 0 || needs_forgotten_; }
@@ -126,7 +139,9 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   bool same(const SeenRow& row, layout::HeaderWord now);
 
   TransactionState& transaction_;
-  CommitLockOwner owner_;
+  CommitLockOwner commit_locks_;        // where rows are locked at commit
+  std::optional<WriteSetLocks> locks_;  // where they are locked at the fetch
+  LockOwner* owner_ = &commit_locks_;   // one of both
   ReadSet read_set_;
   SeenRows scanned_;
   std::uint32_t unleased_ = 0;  // floors, by their positions, of tables whose rows were read without a lease
