@@ -119,6 +119,11 @@ std::string Scenario::flags() const {
     if (!memory.stages.one_sided()) text += " --stages " + memory.stages.text();
   }
   if (memory.shared_read_locks) text += " --read-locks shared";
+  if (const auto* const protocol = layout::find_protocol(memory.protocol);
+      protocol != nullptr && protocol->timestamps) {
+    text += " --lock-at ";
+    text += cluster.mixed_lock_times ? "mixed" : txn::name_of(cluster.worker.lock_time);
+  }
   if (cluster.durable) text += " --durable";
   const auto drawn = emphasis_given ? layout::VectorSpread::whole : draw_timestamp_vector(seed);
   if (memory.timestamp_vector != drawn)
