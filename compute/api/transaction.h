@@ -101,8 +101,8 @@ class Transaction {
   virtual RowId read(const storage::TableRef& table, std::span<const std::byte> key) {
     return get(table, key);
   }
-  // As get(), for one that will not write the row: protocols that lock all rows which a procedure reads lock it
-  // all the same; those that lock what it will write, and nothing else, do not.
+  // As get(), of a row that will not be written. Protocols that lock all rows which a procedure reads lock it
+  // all the same; those that lock only what will be written do not.
   virtual RowId get_to_read(const storage::TableRef& table, std::span<const std::byte> key) {
     return get(table, key);
   }

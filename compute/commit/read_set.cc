@@ -120,7 +120,8 @@ class ReadSet::RangeCheck {
  public:
   // Posts; arrive() must be awaited.
   RangeCheck(TransactionState& transaction, const SeenRange& range)
-      : counters_(transaction.mutable_counters()),
+      : range_(range),
+        counters_(transaction.mutable_counters()),
         known_(range.entries.begin(), range.entries.end()),
         cursor_(transaction.worker(), counters_, {.low = range.low, .high = range.high}, nullptr) {
     add_own(transaction, range);
@@ -134,14 +135,21 @@ class ReadSet::RangeCheck {
     if (cursor_.entries_left()) arrived_ = co_await cursor_.finish(&entries_);
   }
 
-  // After arrive(): whether all entries are known, those that are still to come included.
-  reactor::Task<Status> check() {
+  // After arrive(): whether all entries are known, those that are still to come included, or the judge lets
+  // them pass.
+  reactor::Task<Status> check(NewEntries* judge) {
     if (!arrived_.ok()) co_return arrived_;
+    std::vector<std::string> come;
     while (true) {
-      for (const std::string& entry : entries_) {
-        if (!std::ranges::binary_search(known_, std::string_view(entry))) co_return changed_reads();
+      for (std::string& entry : entries_) {
+        if (std::ranges::binary_search(known_, std::string_view(entry))) continue;
+        if (judge == nullptr) co_return changed_reads();
+        come.push_back(std::move(entry));
       }
-      if (!cursor_.entries_left()) co_return Status();
+      if (!cursor_.entries_left()) {
+        if (come.empty()) co_return Status();
+        co_return co_await judge->check(&range_, &come);
+      }
       entries_.clear();
       cursor_.post();
       if (cursor_.waits()) ++counters_.round_trips;
@@ -167,6 +175,7 @@ class ReadSet::RangeCheck {
     }
   }
 
+  const SeenRange& range_;
   fabric::OperationCounters& counters_;
   std::vector<std::string_view> known_;  // of the range and of own_
   std::vector<std::string> own_;
@@ -195,7 +204,7 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
 
 // All is posted after this was called, so what is found as it was read was so at the moment of the call.
 reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWord own_lock,
-                                        const ChainLocks* chains) {
+                                        const ChainLocks* chains, NewEntries* judge) {
   txn::Cluster& cluster = transaction->worker().cluster;
   txn::BatchSet batches(cluster);
   std::size_t header = 0;
@@ -234,7 +243,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
       ++transaction->mutable_counters().round_trips;
       for (RangeCheck& check : ranges) co_await check.arrive();
     }
-    status = co_await ranges.front().check();
+    status = co_await ranges.front().check(judge);
     if (!status.ok()) co_return status;
     ranges.pop_front();
   }

@@ -22,6 +22,19 @@ class TransactionState;
 // The error for a read that was changed by another transaction.
 Status changed_reads();
 
+// A protocol's judgement of entries that have come into a range since it was read. Outlives the validation.
+class NewEntries {
+ public:
+  // Ok: none of them leads to a row that the transaction should have read there. Both outlive the task.
+  virtual reactor::Task<Status> check(const SeenRange* range, const std::vector<std::string>* entries) = 0;
+
+ protected:
+  NewEntries() = default;
+  NewEntries(const NewEntries&) = delete;
+  NewEntries& operator=(const NewEntries&) = delete;
+  ~NewEntries() = default;
+};
+
 class ReadSet {
  public:
   // The record that was found, in any of its versions; without one, the chain that does not have the key.
@@ -46,9 +59,9 @@ class ReadSet {
 
   // Ok: at a moment after this was called everything was as it was read, and no other transaction held it.
   // Error serialization_failure. `own_lock`: the lock word of this transaction in records; `chains`: those
-  // that it holds, or null.
+  // that it holds, or null. `judge`: asked about new entries of ranges; if null, each is an error.
   reactor::Task<Status> validate(TransactionState* transaction, layout::HeaderWord own_lock,
-                                 const ChainLocks* chains);
+                                 const ChainLocks* chains, NewEntries* judge = nullptr);
   // The same in two parts, for READs that are sent with others, all to that server: adds them, unless some
   // are for another server, or there are more than one round trip's. Nothing is added to the set in between.
   bool post_checks(TransactionState& transaction, layout::ServerId server, txn::BatchSet& batches);

@@ -39,7 +39,8 @@ inline Status check_lock_time(LockTime time, const layout::ProtocolTraits& proto
     if (traits.timestamps) those += (those.empty() ? "" : " and ") + std::string(traits.name);
   }
   return Status(ErrorCode::configuration, "--lock-at " + std::string(name_of(time)) + ": protocol " +
-                                              std::string(protocol.name) + " leaves no choice; " + those + " do");
+                                              std::string(protocol.name) + " leaves no choice; " + those +
+                                              " do");
 }
 
 }  // namespace namdb::txn

@@ -140,7 +140,7 @@ layout::RowWriter StagedTransaction::update(RowId row) {
 // A lock that is held is enough. A validation is not: one READ alone needs none, and in an order of
 // timestamps validated reads may lie before changes of others that have committed already. So the row is
 // written as it is. So is one that is not locked although its protocol locks rows: where transactions are put
-// in order those that are not declared, and in an order of timestamps those that were asked for only to be read.
+// in order one that is not declared, and in an order of timestamps one that was asked for only to be read.
 void StagedTransaction::hold(RowId row) {
   const bool locks = control().locking() != nullptr;
   const bool not_all = worker().cluster.protocol().ordered || control().timestamps() != nullptr;

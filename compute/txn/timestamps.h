@@ -1,5 +1,5 @@
-// A protocol's decisions about timestamps, if it orders transactions by them. Rows that are read by key and not
-// locked are then read with their leases (Lookup::lease).
+// A protocol's decisions about timestamps, if it orders transactions by them. Rows that are read by key and
+// not locked are then read with their leases (Lookup::lease).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,10 @@ struct Access;
 
 class Timestamps {
  public:
+  // Rows are READ in this batch: may add other READs, behind all that the transaction has seen so far.
+  virtual void read_beside(txn::BatchSet& /*batches*/) {}
+  // The batch has run.
+  virtual void have_read() {}
   // Rows that may be written were locked as they were read. The transaction will have to go after that
   // timestamp if it writes all of them. Error serialization_failure: it cannot.
   virtual Status go_after_locked(std::uint64_t /*newest*/) { return {}; }

@@ -200,9 +200,9 @@ TEST_CASE("protocols with timestamps do the same whenever they lock what they wr
       if (!protocol.timestamps) continue;
       const std::size_t turn = (transport + protocol_number++) % over.size();
       for (const layout::StageCode code : stage_codes(over[transport], protocol, turn, over.size())) {
-        const Tally tally = Suite(over[transport], protocol, code, layout::VectorSpread::whole, false,
-                                  txn::LockTime::fetch)
-                                .run(over[transport] == "sim");
+        const Tally tally =
+            Suite(over[transport], protocol, code, layout::VectorSpread::whole, false, txn::LockTime::fetch)
+                .run(over[transport] == "sim");
         table += table_line(over[transport], protocol, code.text() + ", locks at fetch", tally);
       }
     }

@@ -1,7 +1,9 @@
 #include "compute/protocol/mvcc/multiversion_control.h"
 
 #include <deque>
+#include <utility>
 
+#include "common/layout/index_key.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lookup_runner.h"
@@ -42,6 +44,13 @@ ReadDecision MultiversionControl::check_visibility(const RecordRead& read) {
   return ReadDecision::visible;
 }
 
+bool MultiversionControl::absence_is_certain(layout::HeaderWord chain_lock) {
+  if (waits_ || CatalogVisibility::absence_is_certain(chain_lock))
+    return CatalogVisibility::absence_is_certain(chain_lock);
+  met_chain_lock_ = true;
+  return true;
+}
+
 // As long as all versions that were read were current ones, they may still be so at a newer timestamp: the
 // commit finds out.
 Status MultiversionControl::go_after_locked(std::uint64_t newest) {
@@ -59,6 +68,7 @@ Status MultiversionControl::may_write(const Access& access) const {
 }
 
 Status MultiversionControl::place() {
+  has_read_ = true;  // from now on the timestamp stays
   if (newest_ <= timestamp_) return {};
   clock().meet(newest_);
   return too_old();
@@ -80,11 +90,7 @@ reactor::Task<Status> MultiversionControl::check_again(const SeenRows* rows) {
     lookup.start_at(transaction().worker(), *tables.back(), row.record, row.incarnation);
     pointers.push_back(&lookup);
   }
-  // Their holders may wait for locks of this transaction.
-  waits_ = false;
-  LookupTables no_tables;
-  const Status status = co_await run_lookups(&transaction(), std::move(pointers), std::move(no_tables));
-  waits_ = true;
+  const Status status = co_await run_without_waiting(std::move(pointers));
   if (!status.ok()) co_return status;
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const Lookup& lookup = lookups[i];
@@ -96,6 +102,45 @@ reactor::Task<Status> MultiversionControl::check_again(const SeenRows* rows) {
       co_return changed_reads();
   }
   co_return Status();
+}
+
+reactor::Task<Status> MultiversionControl::check(const SeenRange* range,
+                                                 const std::vector<std::string>* entries) {
+  const storage::TableRef table = transaction().worker().catalog.find_id(range->table);
+  if (table == nullptr) co_return changed_reads();
+  std::deque<Lookup> lookups;
+  std::deque<std::vector<std::byte>> keys;
+  Lookups pointers;
+  for (const std::string& entry : *entries) {
+    auto key = layout::primary_key_of(range->index->shape, entry);
+    if (!key) co_return changed_reads();
+    keys.push_back(std::move(*key));
+    Lookup& lookup = lookups.emplace_back();
+    lookup.start(transaction().worker(), *table, keys.back(), table->hash_of(keys.back()));
+    pointers.push_back(&lookup);
+  }
+  Status status = co_await run_without_waiting(std::move(pointers));
+  if (!status.ok()) co_return status;
+  bool any_gone = false;
+  for (std::size_t i = 0; i < lookups.size(); ++i) {
+    const Lookup& lookup = lookups[i];
+    any_gone = any_gone || !lookup.has_record();
+    if (lookup.state() != Lookup::State::present) continue;
+    const layout::RowView row(table->schema, lookup.payload());
+    if (layout::index_key(range->index->shape, row).bytes == (*entries)[i]) co_return changed_reads();
+  }
+  // Where there is no record now there may have been one at the transaction's timestamp.
+  if (any_gone) status = co_await check_forgotten();
+  co_return status;
+}
+
+// Holders of locks may wait for locks of this transaction.
+reactor::Task<Status> MultiversionControl::run_without_waiting(Lookups lookups) {
+  waits_ = met_chain_lock_ = false;
+  LookupTables no_tables;
+  const Status status = co_await run_lookups(&transaction(), std::move(lookups), std::move(no_tables));
+  waits_ = true;
+  co_return status.ok() && met_chain_lock_ ? changed_reads() : status;
 }
 
 std::unique_ptr<ConcurrencyControl> make_mvcc_control(TransactionState& transaction) {

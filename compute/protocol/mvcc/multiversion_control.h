@@ -9,6 +9,9 @@
 //              when the row is read: a round trip more). Of another row the newest older version, which
 //              cannot change any more. A transaction waits for a lock only until a commit that is under way
 //              has installed.
+//   ranges     of indexes are read again at commit, once their table's floor has reached the transaction:
+//              commits that lock anything after that are newer. A new entry is a conflict only if its row has
+//              these values in the version that the transaction sees
 //   writes     of rows whose versions and lease are all older than the transaction; else it aborts
 //   clocks     are brought together by heartbeats and on demand (compute/cluster/timestamp_clock.h). A
 //              transaction that meets a newer timestamp before it has read anything takes a newer one itself.
@@ -22,7 +25,7 @@
 
 namespace namdb::protocol {
 
-class MultiversionControl final : public TimestampOrdering, public CatalogVisibility {
+class MultiversionControl final : public TimestampOrdering, public CatalogVisibility, private NewEntries {
  public:
   explicit MultiversionControl(TransactionState& transaction)
       : TimestampOrdering(transaction), CatalogVisibility(transaction.worker()) {
@@ -31,16 +34,23 @@ class MultiversionControl final : public TimestampOrdering, public CatalogVisibi
 
   reactor::Task<Status> prepare() override;
   ReadDecision check_visibility(const RecordRead& read) override;
+  bool absence_is_certain(layout::HeaderWord chain_lock) override;
   bool holds(layout::GlobalAddress record) const override { return owner().has_locked(record); }
   Status may_write(const Access& access) const override;
   Status go_after_locked(std::uint64_t newest) override;
+  void read_beside(txn::BatchSet& batches) override { read_forgotten(batches); }
+  void have_read() override { saw_forgotten(); }
 
  protected:
   void after(std::uint64_t timestamp) override { newest_ = std::max(newest_, timestamp); }
   Status place() override;
   reactor::Task<Status> check_again(const SeenRows* rows) override;
+  NewEntries* new_entries() override { return this; }
 
  private:
+  // An entry counts if its row has these values in the version that the transaction sees.
+  reactor::Task<Status> check(const SeenRange* range, const std::vector<std::string>* entries) override;
+  reactor::Task<Status> run_without_waiting(Lookups lookups);
   txn::TimestampClock& clock() const;
   static Status too_old();
 
@@ -48,6 +58,7 @@ class MultiversionControl final : public TimestampOrdering, public CatalogVisibi
   bool has_read_ = false;
   bool has_read_older_ = false;  // than the current one: its timestamp stays
   bool waits_ = true;
+  bool met_chain_lock_ = false;  // while it does not wait
 };
 
 }  // namespace namdb::protocol

@@ -59,7 +59,7 @@ void TimestampOrdering::add_row(const Lookup& lookup, std::optional<std::uint64_
                     lookup.body_bytes(), version.header_word(), present ? version.stamp : layout::Stamp{},
                     lease.value_or(0), lease ? std::max(*lease, version.timestamp()) : 0});
   } else if (lookup.state() == Lookup::State::absent) {
-    needs_forgotten_ = true;  // its first version is too new: there may have been another record before
+    note_missed();  // its first version is too new: there may have been another record before
   }
   // Otherwise an older version was read. It holds, since all that is to come is newer than the current one.
 }
@@ -69,6 +69,7 @@ void TimestampOrdering::saw_record(const Lookup& lookup) {
   if (lookup.has_record()) {
     add_row(lookup, std::nullopt, scanned_);
   } else {
+    note_missed();
     read_set_.add(lookup);
   }
 }
@@ -76,11 +77,13 @@ void TimestampOrdering::saw_record(const Lookup& lookup) {
 void TimestampOrdering::saw_bucket(const storage::Table& table, GlobalAddress address,
                                    const layout::Bucket& bucket, bool main) {
   note_table(table.id);
+  note_missed();
   read_set_.add(address, bucket, main);
 }
 
 void TimestampOrdering::saw_range(SeenRange range) {
   note_table(range.table);
+  note_missed();
   read_set_.add_range(std::move(range));
 }
 
@@ -175,7 +178,7 @@ reactor::Task<Status> TimestampOrdering::validate(const Locked& locked) {
   // absent rows may have been deleted since.
   const bool makes_rows = !locked.chains.empty() || locked.changes_indexes;
   const bool behind_all = !displaced_.empty() || !locks_;
-  if (makes_rows || may_have_missed() || (behind_all && !floors_)) {
+  if (makes_rows || may_have_missed() || unleased_ != 0 || (behind_all && !floors_)) {
     Status status = co_await read_floors();
     if (!status.ok()) co_return status;
   }
@@ -193,7 +196,7 @@ reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
   const ReadSet::Mark mark = read_set_.mark();
   const std::size_t scanned = scanned_.size();
   const std::uint32_t unleased = unleased_;
-  const bool needs_forgotten = needs_forgotten_;
+  const std::uint32_t missed = missed_;
   SeenRows rows;
   add_reads(false, &rows);
   Status status;
@@ -210,7 +213,8 @@ reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
   read_set_.forget(mark);
   scanned_.resize(scanned);
   unleased_ = unleased;
-  needs_forgotten_ = needs_forgotten;
+  missed_ = missed;
+  settled_ = std::min(settled_, missed);
   co_return status;
 }
 
@@ -218,6 +222,36 @@ reactor::Task<Status> TimestampOrdering::go_after_forgotten() {
   Status status = co_await read_floors();
   if (!status.ok()) co_return status;
   go_after(kForgotten);
+  co_return Status();
+}
+
+void TimestampOrdering::read_forgotten(txn::BatchSet& batches) {
+  if (!may_have_missed()) return;
+  txn::Cluster& cluster = transaction().worker().cluster;
+  forgotten_ = fabric::LocalBuffer(cluster.pool(), 8 * cluster.server_count());
+  std::memset(forgotten_.data(), 0, 8 * cluster.server_count());
+  for (std::size_t server = 0; server < cluster.server_count(); ++server) {
+    // Of one that is lacking no rows may be used any more.
+    if (!cluster.lacks(static_cast<layout::ServerId>(server)))
+      batches.read(floor_word(server, 0), forgotten_.data() + 8 * server, 8);
+  }
+  settling_ = missed_;
+}
+
+void TimestampOrdering::saw_forgotten() {
+  if (settling_ == 0) return;
+  for (std::size_t server = 0; server < transaction().worker().cluster.server_count(); ++server)
+    after(layout::load_word(forgotten_.data() + 8 * server) + 1);
+  settled_ = std::max(settled_, settling_);
+  settling_ = 0;
+}
+
+reactor::Task<Status> TimestampOrdering::check_forgotten() {
+  Status status = co_await read_floors();
+  if (!status.ok()) co_return status;
+  for (std::size_t server = 0; server < transaction().worker().cluster.server_count(); ++server) {
+    if (floor(server, 0) >= timestamp_) co_return changed_reads();
+  }
   co_return Status();
 }
 
@@ -230,9 +264,10 @@ void TimestampOrdering::go_after(std::uint32_t positions) {
 }
 
 reactor::Task<Status> TimestampOrdering::commit_reads(const SeenRows* rows) {
-  if (may_have_missed()) {
-    Status status = co_await go_after_forgotten();
+  if (may_have_missed() || unleased_ != 0) {
+    Status status = co_await read_floors();
     if (!status.ok()) co_return status;
+    if (may_have_missed()) go_after(kForgotten);
   }
   Status status = place();
   if (!status.ok()) co_return status;
@@ -245,7 +280,7 @@ reactor::Task<Status> TimestampOrdering::commit_reads(const SeenRows* rows) {
 reactor::Task<Status> TimestampOrdering::check_all(SeenRows* doubtful, const ChainLocks* chains) {
   Status status = co_await check(&scanned_, doubtful);
   if (!status.ok()) co_return status;
-  status = co_await read_set_.validate(&transaction(), owner().own_lock(), chains);
+  status = co_await read_set_.validate(&transaction(), owner().own_lock(), chains, new_entries());
   if (!status.ok() || doubtful->empty()) co_return status;
   co_return co_await check_again(doubtful);
 }

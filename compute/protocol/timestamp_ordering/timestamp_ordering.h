@@ -26,9 +26,9 @@
 // that timestamp is raised to the row's timestamp and lease; a commit that leaves index entries behind raises
 // it to its own. A transaction that finds nothing where a row may have been commits after it.
 //
-// When the rows are locked that a transaction writes, its compute server decides (txn/lock_time.h): at commit,
-// or when they are read, and then by write_set_locks.h. What follows from a lock is the same, so compute
-// servers of one database may differ.
+// The compute server decides when a transaction locks the rows that it writes (txn/lock_time.h): at commit,
+// or when they are read, and then by write_set_locks.h. Either way a lock means the same, so compute servers
+// of one database may differ.
 #pragma once
 
 #include <algorithm>
@@ -105,6 +105,15 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // Rows that are locked or changed: Ok if the versions that were read hold at the timestamp in spite of
   // that.
   virtual reactor::Task<Status> check_again(const SeenRows* rows);
+  // Of ranges of indexes; null: every new entry counts as one that the transaction should have seen.
+  virtual NewEntries* new_entries() { return nullptr; }
+  // For protocols whose timestamp is there before the commit: READs the forgotten timestamps of all servers,
+  // soon behind reads that may have missed something, so that rows which are forgotten later do not count.
+  // saw_forgotten() once the batch has run.
+  void read_forgotten(txn::BatchSet& batches);
+  void saw_forgotten();
+  // Ok: no memory server has forgotten a row or an entry of that timestamp or a newer one.
+  reactor::Task<Status> check_forgotten();
 
   std::uint64_t timestamp_ = 0;
 
@@ -119,8 +128,9 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // `lease`: known of a row that was read by key.
   void add_row(const Lookup& lookup, std::optional<std::uint64_t> lease, SeenRows& rows);
   void note_table(std::uint32_t table) { unleased_ |= 1U << layout::floor_of(table); }
-  // A row may have been where none was found: always so for reads without a lease.
-  bool may_have_missed() const { return unleased_ != 0 || needs_forgotten_; }
+  // Nothing was found where a row, or an entry of an index, may have been that is forgotten.
+  void note_missed() { ++missed_; }
+  bool may_have_missed() const { return missed_ > settled_; }
   // On all servers. By call only those positions are read, where they are few; otherwise all.
   void add_floor_reads(txn::BatchSet& batches, layout::Stage stage, std::uint32_t positions);
   // Of the floors of the tables that the transaction writes to.
@@ -146,7 +156,11 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   SeenRows scanned_;
   std::uint32_t unleased_ = 0;  // floors, by their positions, of tables whose rows were read without a lease
   std::uint32_t written_ = 0;   // of tables that the commit writes to
-  bool needs_forgotten_ = false;  // a row was not there yet
+  // Of what may have been missed, so many are older than a READ of the forgotten timestamps.
+  std::uint32_t missed_ = 0;
+  std::uint32_t settled_ = 0;
+  std::uint32_t settling_ = 0;     // by the READs that are under way; 0: there are none
+  fabric::LocalBuffer forgotten_;  // of each memory server
   reactor::PooledVector<Displaced> displaced_;
   fabric::LocalBuffer floors_;  // of each memory server
 };

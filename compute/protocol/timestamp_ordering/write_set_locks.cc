@@ -65,8 +65,7 @@ void WriteSetLocks::check_locks() {
   for (WantedFloors& wanted : wanted_) {
     if (!wanted.words) continue;
     for (std::size_t position = 0; position < floors_.size(); ++position)
-      floors_[position] =
-          std::max(floors_[position], layout::load_word(wanted.words.data() + 8 * position));
+      floors_[position] = std::max(floors_[position], layout::load_word(wanted.words.data() + 8 * position));
     wanted.words.reset();
   }
   TwoPhaseLocking::check_locks();

@@ -2,14 +2,14 @@
 // when it reads it, and not at its commit: rows that it asks for by key, as RCC's MVCC and SUNDIAL lock their
 // write sets (its §4.4, §4.5). Taken and released as under two-phase locking (two_phase_locking.h).
 //
-//   behind a lock   in the batch of the CAS, the record with its lease, and the floors of its memory server:
-//                   so the commit need not READ them. That server's floors are enough for the record: a reader
-//                   that counts on the whole table raises all floors first and then READs the records, so it
-//                   either has raised this one before, or finds the record locked.
+//   behind a lock   in the batch of the CAS, the transaction READs the record with its lease, and the floors
+//                   of its memory server: so the commit need not. That server's floors are enough for the
+//                   record: a reader that counts on the whole table raises all floors first and then READs
+//                   the records, so it either has raised this one before, or finds the record locked.
 //   a met lock      of another transaction is waited for by a transaction that holds none itself; any other
 //                   gives way. So no transaction that others wait for waits for a record, and there is no
-//                   deadlock. (RCC's writers give way always; its readers too, unless the lock's holder is newer
-//                   than they are.)
+//                   deadlock. (RCC's writers give way always; its readers too, unless the lock's holder is
+//                   newer than they are.)
 //
 // Rows that are only to be read are read with their leases, and those that turn out to be written all the
 // same are locked at commit.

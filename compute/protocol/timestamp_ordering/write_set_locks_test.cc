@@ -145,9 +145,10 @@ TEST_CASE("a row that was locked and not written keeps older writers out after i
   scene.give_up();
 }
 
-TEST_CASE("an MVCC transaction that meets a newer lease behind its lock takes a newer timestamp, unless it "
-          "has read an older version",
-          "[lock-time]") {
+TEST_CASE(
+    "an MVCC transaction that meets a newer lease behind its lock takes a newer timestamp, unless it "
+    "has read an older version",
+    "[lock-time]") {
   constexpr std::uint64_t kNewer = kNow + 500;
   FetchScene fresh("mvcc");
   fresh.row(kRecord, 1, 50, kNewer);

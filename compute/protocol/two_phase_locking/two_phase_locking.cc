@@ -101,9 +101,8 @@ void TwoPhaseLocking::collect() {
 }
 
 bool TwoPhaseLocking::has_just_taken() const {
-  return std::ranges::any_of(posted_, [](const Held& lock) {
-    return layout::load_word(lock.word.data()) == lock.unlocked.value();
-  });
+  return std::ranges::any_of(
+      posted_, [](const Held& lock) { return layout::load_word(lock.word.data()) == lock.unlocked.value(); });
 }
 
 void TwoPhaseLocking::check_locks() {

@@ -51,8 +51,9 @@ Status EngineFlags::check() const {
     return Status(code.status().code(), "--stages: " + code.status().message(), code.status().hint());
   if (in_process) {
     const layout::Preset* const chosen = layout::find_preset(preset);
-    Status status = txn::check_lock_time(txn::lock_time_of(host.lock_at),
-                                         *layout::find_protocol(chosen == nullptr ? protocol : chosen->protocol));
+    Status status =
+        txn::check_lock_time(txn::lock_time_of(host.lock_at),
+                             *layout::find_protocol(chosen == nullptr ? protocol : chosen->protocol));
     if (!status.ok()) return status;
   }
   if (memory_servers > 1 && !in_process) return invalid("--memory-servers goes with --in-process");
@@ -126,8 +127,7 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
       .add_option("--index-reads", flags.host.index_reads, "auto, leaves or calls, as nam-computed's flag")
       ->check(CLI::IsMember({"auto", "leaves", "calls"}))
       ->group(group);
-  command
-      .add_option("--lock-at", flags.host.lock_at, "auto, commit or fetch, as nam-computed's flag")
+  command.add_option("--lock-at", flags.host.lock_at, "auto, commit or fetch, as nam-computed's flag")
       ->check(CLI::IsMember({"auto", "commit", "fetch"}))
       ->group(group);
   add_without(command, flags.host.without)->group(group);

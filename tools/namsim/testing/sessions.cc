@@ -6,13 +6,14 @@ namespace namdb::sim {
 namespace {
 
 ClusterOptions options_of(std::string_view protocol, std::string_view stages, txn::ReadLocks read_locks,
-                          bool reader_words) {
+                          bool reader_words, txn::LockTime lock_time) {
   ClusterOptions options;
   options.memory_servers = 2;
   options.region_bytes = 64U << 20;
   options.memory.protocol = protocol;
   options.memory.stages = *layout::StageCode::parse(stages);
   options.worker.read_locks = read_locks;
+  options.worker.lock_time = lock_time;
   options.memory.shared_read_locks = reader_words || read_locks == txn::ReadLocks::shared;
   return options;
 }
@@ -20,8 +21,8 @@ ClusterOptions options_of(std::string_view protocol, std::string_view stages, tx
 }  // namespace
 
 Sessions::Sessions(std::string_view protocol, std::string_view stages, txn::ReadLocks read_locks,
-                   bool reader_words)
-    : world_(1), cluster_(world_, options_of(protocol, stages, read_locks, reader_words)) {
+                   bool reader_words, txn::LockTime lock_time)
+    : world_(1), cluster_(world_, options_of(protocol, stages, read_locks, reader_words, lock_time)) {
   for (std::size_t compute = 0; compute < kComputes; ++compute) cluster_.add_compute();
   SqlClient& loader = open(0);
   REQUIRE(done(0, loader, "CREATE TABLE t (id int PRIMARY KEY, g int, h int, v int)"));

@@ -20,7 +20,8 @@ class Sessions {
 
   // `reader_words`: whether records have them; otherwise as `read_locks` needs it.
   Sessions(std::string_view protocol, std::string_view stages,
-           txn::ReadLocks read_locks = txn::ReadLocks::automatic, bool reader_words = false);
+           txn::ReadLocks read_locks = txn::ReadLocks::automatic, bool reader_words = false,
+           txn::LockTime lock_time = txn::LockTime::automatic);
 
   SqlClient& open(std::size_t compute);
   Status run(std::size_t compute, SqlClient& client, const std::string& text) {
