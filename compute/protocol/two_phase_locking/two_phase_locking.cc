@@ -101,8 +101,10 @@ void TwoPhaseLocking::collect() {
 }
 
 bool TwoPhaseLocking::has_just_taken() const {
-  return std::ranges::any_of(
-      posted_, [](const Held& lock) { return layout::load_word(lock.word.data()) == lock.unlocked.value(); });
+  return std::ranges::any_of(posted_, [](const Held& lock) {
+    const bool by_name = lock.unlocked.value() == 0;
+    return !by_name && layout::load_word(lock.word.data()) == lock.unlocked.value();
+  });
 }
 
 void TwoPhaseLocking::check_locks() {
