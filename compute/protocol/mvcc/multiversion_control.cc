@@ -1,6 +1,6 @@
 #include "compute/protocol/mvcc/multiversion_control.h"
 
-#include <deque>
+#include <algorithm>
 #include <utility>
 
 #include "common/layout/index_key.h"
@@ -104,33 +104,50 @@ reactor::Task<Status> MultiversionControl::check_again(const SeenRows* rows) {
   co_return Status();
 }
 
-reactor::Task<Status> MultiversionControl::check(const SeenRange* range,
-                                                 const std::vector<std::string>* entries) {
-  const storage::TableRef table = transaction().worker().catalog.find_id(range->table);
-  if (table == nullptr) co_return changed_reads();
-  std::deque<Lookup> lookups;
-  std::deque<std::vector<std::byte>> keys;
-  Lookups pointers;
+reactor::Task<Status> MultiversionControl::check_entries(const SeenRange* range,
+                                                         const std::vector<std::string>* entries) {
+  const layout::IndexShape& shape = range->index->shape;
+  std::vector<AbsentKey> keys;
   for (const std::string& entry : *entries) {
-    auto key = layout::primary_key_of(range->index->shape, entry);
+    auto key = layout::primary_key_of(shape, entry);
     if (!key) co_return changed_reads();
-    keys.push_back(std::move(*key));
-    Lookup& lookup = lookups.emplace_back();
-    lookup.start(transaction().worker(), *table, keys.back(), table->hash_of(keys.back()));
+    keys.push_back({range->table, std::move(*key)});
+  }
+  SeenAgain seen;
+  Status status = co_await look_again(&keys, &seen);
+  if (!status.ok()) co_return status;
+  for (std::size_t i = 0; i < seen.lookups.size(); ++i) {
+    const Lookup& lookup = seen.lookups[i];
+    if (lookup.state() != Lookup::State::present) continue;
+    const layout::RowView row(lookup.table().schema, lookup.payload());
+    if (layout::index_key(shape, row).bytes == (*entries)[i]) co_return changed_reads();
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> MultiversionControl::check_keys(const std::vector<AbsentKey>* keys) {
+  SeenAgain seen;
+  Status status = co_await look_again(keys, &seen);
+  if (!status.ok()) co_return status;
+  const bool any_there = std::ranges::any_of(
+      seen.lookups, [](const Lookup& lookup) { return lookup.state() == Lookup::State::present; });
+  co_return any_there ? changed_reads() : Status();
+}
+
+reactor::Task<Status> MultiversionControl::look_again(const std::vector<AbsentKey>* keys, SeenAgain* seen) {
+  Lookups pointers;
+  for (const AbsentKey& absent : *keys) {
+    seen->tables.push_back(transaction().worker().catalog.find_id(absent.table));
+    if (seen->tables.back() == nullptr) co_return changed_reads();
+    const storage::Table& table = *seen->tables.back();
+    Lookup& lookup = seen->lookups.emplace_back();
+    lookup.start(transaction().worker(), table, absent.key, table.hash_of(absent.key));
     pointers.push_back(&lookup);
   }
   Status status = co_await run_without_waiting(std::move(pointers));
   if (!status.ok()) co_return status;
-  bool any_gone = false;
-  for (std::size_t i = 0; i < lookups.size(); ++i) {
-    const Lookup& lookup = lookups[i];
-    any_gone = any_gone || !lookup.has_record();
-    if (lookup.state() != Lookup::State::present) continue;
-    const layout::RowView row(table->schema, lookup.payload());
-    if (layout::index_key(range->index->shape, row).bytes == (*entries)[i]) co_return changed_reads();
-  }
-  // Where there is no record now there may have been one at the transaction's timestamp.
-  if (any_gone) status = co_await check_forgotten();
+  const auto is_gone = [](const Lookup& lookup) { return !lookup.has_record(); };
+  if (std::ranges::any_of(seen->lookups, is_gone)) status = co_await check_forgotten();
   co_return status;
 }
 

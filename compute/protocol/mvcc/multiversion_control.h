@@ -11,7 +11,7 @@
 //              has installed.
 //   ranges     of indexes are read again at commit, once their table's floor has reached the transaction:
 //              commits that lock anything after that are newer. A new entry is a conflict only if its row has
-//              these values in the version that the transaction sees
+//              these values in the version that the transaction sees. Likewise a key that was not there
 //   writes     of rows whose versions and lease are all older than the transaction; else it aborts
 //   clocks     are brought together by heartbeats and on demand (compute/cluster/timestamp_clock.h). A
 //              transaction that meets a newer timestamp before it has read anything takes a newer one itself.
@@ -20,12 +20,16 @@
 // another compute server has just committed; commits of its own session it never misses.
 #pragma once
 
+#include <deque>
+#include <string>
+#include <vector>
+
 #include "compute/protocol/timestamp_ordering/timestamp_ordering.h"
 #include "compute/txn/latest_committed.h"
 
 namespace namdb::protocol {
 
-class MultiversionControl final : public TimestampOrdering, public CatalogVisibility, private NewEntries {
+class MultiversionControl final : public TimestampOrdering, public CatalogVisibility, private NewRows {
  public:
   explicit MultiversionControl(TransactionState& transaction)
       : TimestampOrdering(transaction), CatalogVisibility(transaction.worker()) {
@@ -45,11 +49,20 @@ class MultiversionControl final : public TimestampOrdering, public CatalogVisibi
   void after(std::uint64_t timestamp) override { newest_ = std::max(newest_, timestamp); }
   Status place() override;
   reactor::Task<Status> check_again(const SeenRows* rows) override;
-  NewEntries* new_entries() override { return this; }
+  NewRows* new_rows() override { return this; }
 
  private:
   // An entry counts if its row has these values in the version that the transaction sees.
-  reactor::Task<Status> check(const SeenRange* range, const std::vector<std::string>* entries) override;
+  reactor::Task<Status> check_entries(const SeenRange* range,
+                                      const std::vector<std::string>* entries) override;
+  reactor::Task<Status> check_keys(const std::vector<AbsentKey>* keys) override;
+  // Looks for these rows as they are at the transaction's timestamp. Where there is no record now, nothing
+  // must have been forgotten that may have been one then.
+  struct SeenAgain {
+    std::vector<storage::TableRef> tables;
+    std::deque<Lookup> lookups;
+  };
+  reactor::Task<Status> look_again(const std::vector<AbsentKey>* keys, SeenAgain* seen);
   reactor::Task<Status> run_without_waiting(Lookups lookups);
   txn::TimestampClock& clock() const;
   static Status too_old();

@@ -70,7 +70,7 @@ void TimestampOrdering::saw_record(const Lookup& lookup) {
     add_row(lookup, std::nullopt, scanned_);
   } else {
     note_missed();
-    read_set_.add(lookup);
+    read_set_.add(lookup, new_rows() != nullptr);
   }
 }
 
@@ -280,7 +280,7 @@ reactor::Task<Status> TimestampOrdering::commit_reads(const SeenRows* rows) {
 reactor::Task<Status> TimestampOrdering::check_all(SeenRows* doubtful, const ChainLocks* chains) {
   Status status = co_await check(&scanned_, doubtful);
   if (!status.ok()) co_return status;
-  status = co_await read_set_.validate(&transaction(), owner().own_lock(), chains, new_entries());
+  status = co_await read_set_.validate(&transaction(), owner().own_lock(), chains, new_rows());
   if (!status.ok() || doubtful->empty()) co_return status;
   co_return co_await check_again(doubtful);
 }

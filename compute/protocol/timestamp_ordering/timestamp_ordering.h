@@ -105,8 +105,8 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // Rows that are locked or changed: Ok if the versions that were read hold at the timestamp in spite of
   // that.
   virtual reactor::Task<Status> check_again(const SeenRows* rows);
-  // Of ranges of indexes; null: every new entry counts as one that the transaction should have seen.
-  virtual NewEntries* new_entries() { return nullptr; }
+  // Null: whatever has come counts as if the transaction should have seen it.
+  virtual NewRows* new_rows() { return nullptr; }
   // For protocols whose timestamp is there before the commit: READs the forgotten timestamps of all servers,
   // soon behind reads that may have missed something, so that rows which are forgotten later do not count.
   // saw_forgotten() once the batch has run.
