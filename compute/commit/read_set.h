@@ -28,8 +28,8 @@ struct AbsentKey {
   std::vector<std::byte> key;
 };
 
-// A protocol's judgement of what has come since it was read. Outlives the validation; what it is given
-// outlives the tasks.
+// A protocol's judgement of rows that have come since others were read. Outlives the validation, and its
+// arguments outlive the tasks.
 class NewRows {
  public:
   // Of entries in a range. Ok: none of them leads to a row that the transaction should have read there.

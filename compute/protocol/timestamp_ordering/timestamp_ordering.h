@@ -105,7 +105,7 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // Rows that are locked or changed: Ok if the versions that were read hold at the timestamp in spite of
   // that.
   virtual reactor::Task<Status> check_again(const SeenRows* rows);
-  // Null: whatever has come counts as if the transaction should have seen it.
+  // Null: all rows that have come count as if the transaction should have seen them.
   virtual NewRows* new_rows() { return nullptr; }
   // For protocols whose timestamp is there before the commit: READs the forgotten timestamps of all servers,
   // soon behind reads that may have missed something, so that rows which are forgotten later do not count.
