@@ -34,13 +34,14 @@ TEST_CASE("checkpoints of two primaries that begin at the same one do not meet",
   REQUIRE(primary.life().checkpoint().ok());
   CHECK(checkpoints_fit(primary.world(), primary.node(), pair.other.disk, *pair.first));
   // The old primary goes on from both.
-  CopyProcess copy(primary.world(), *pair.first, End::killed, pair.shared, kFirst);
-  REQUIRE(writer.until([&] { return copy.in_sync(); }));
+  auto copy = std::make_unique<CopyProcess>(primary.world(), *pair.first, End::killed, pair.shared, kFirst);
+  REQUIRE(writer.until([&] { return copy->in_sync(); }));
   REQUIRE(primary.life().checkpoint().ok());
   primary.world().run_for(kSecond_ns);
   CHECK(checkpoints_fit(primary.world(), primary.node(), pair.other.disk, *pair.first));
-  lose(primary, copy);
-  REQUIRE(primary.world().run_until([&] { return copy.here(); }, 10 * kSecond_ns));
+  lose(primary, *copy);
+  REQUIRE(primary.world().run_until([&] { return copy->here(); }, 10 * kSecond_ns));
+  copy.reset();
   CHECK(pair.told.is(opened_rows(*pair.first, End::power_lost)));
 }
 

@@ -40,8 +40,8 @@ using testing::opened_rows;
 using testing::placed_record;
 using testing::TestImage;
 using testing::Told;
-using testing::vacant_record;
 using testing::VacancyProcess;
+using testing::vacant_record;
 using End = FaultDisk::End;
 
 inline const std::string kFirst = "sim:m0";
@@ -50,8 +50,8 @@ inline const std::string kSecond = "sim:n0";
 // A process that follows the region's primary.
 class CopyProcess {
  public:
-  CopyProcess(SimWorld& world, FaultDisk& disk, End end, SharedConfiguration& shared, const std::string& address,
-              std::uint64_t stop_at = FaultDisk::kNever)
+  CopyProcess(SimWorld& world, FaultDisk& disk, End end, SharedConfiguration& shared,
+              const std::string& address, std::uint64_t stop_at = FaultDisk::kNever)
       : world_(world), disk_(disk), node_(world.add_node(address)), store_(node_, shared) {
     disk.restart(end, node_);
     disk.stop_at(FaultDisk::kNever);
