@@ -435,6 +435,20 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Where the statement names temporary tables, or makes one: it becomes `renamed`, with their stored names.
   reactor::Task<Status> name_temporary(Node* statement, Json* renamed);
   reactor::Task<Status> begin_temporary();
+  // One that the session has made.
+  struct TemporaryTable {
+    std::string stored_name;
+    storage::TableRef seen;         // as it was when the session saw it last; null: it never did
+    bool dropped_in_block = false;  // the block has dropped it when it was gone already
+  };
+  // It is there no more, or not under the prefix of now.
+  bool is_gone(const TemporaryTable& table) const;
+  // The session has made a table of that name, or dropped it. Nothing if it is not temporary.
+  void note_temporary(const std::string& stored_name);
+  void forget_temporary(const std::string& stored_name);
+  // DROP TABLE IF EXISTS in a block, of one that is gone; and the block's rollback.
+  void forget_gone_in_block(const std::string& stored_name);
+  void restore_gone_of_block();
   reactor::Task<void> drop_temporary(std::string stored_name);
   reactor::Task<void> drop_all_temporary();
   // Those of ON COMMIT DROP join the drops of the block.
@@ -635,6 +649,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   bool block_read_only_ = false;
   std::string temporary_prefix_;  // of the names of temporary tables; empty: there were none yet
   std::shared_ptr<const txn::SlotLease> temporary_lease_;
+  std::map<std::string, TemporaryTable, std::less<>> temporary_tables_;  // by the names of statements
   std::uint64_t types_version_ = 0;  // of the catalog from which facts_.types was taken; 0: none
   std::uint64_t began_ns_ = 0;       // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
