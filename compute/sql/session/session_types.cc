@@ -96,7 +96,7 @@ Task<Status> Session::read_types() {
     if (!is_type(*routine)) continue;
     Result<Enumeration> enumeration = enumeration_of(*routine);
     if (!enumeration.ok()) co_return enumeration.status();
-    const auto dropped = dropped_in_block_.find(enumeration->name);
+    const auto dropped = dropped_in_block_.find(type_key(enumeration->name));
     const bool is_dropped = dropped != dropped_in_block_.end() && dropped->second.kind == RelationKind::type;
     if (!is_dropped) names->emplace(enumeration->name, enumeration_type(enumeration->id));
     know_enumeration(std::move(enumeration).value());
@@ -180,7 +180,7 @@ storage::RoutineRef Session::entry_of_type(const std::string& name) const {
 
 Task<Status> Session::check_type_name(std::string name) {
   if (facts_.types->contains(name)) co_return already_there(name);
-  if (dropped_in_block_.contains(name)) {
+  if (dropped_in_block_.contains(type_key(name))) {
     co_return Status(ErrorCode::feature_not_supported,
                      "a type with the name of one that the same block drops is not supported",
                      "commit the block between DROP TYPE and CREATE TYPE");
@@ -335,7 +335,8 @@ Task<Status> Session::drop_types(const EnumerationPlan& plan, ResultSink& sink) 
   for (std::string& name : there) {
     const std::uint32_t id = enumeration_id(facts_.types->find(name)->second);
     if (state_ == State::block) {
-      dropped_in_block_.emplace(std::move(name), DroppedInBlock{RelationKind::type, id});
+      // An index may have the name, too.
+      dropped_in_block_.emplace(type_key(name), DroppedInBlock{RelationKind::type, id});
     } else {
       status = co_await drop_type(id);
       if (!status.ok()) co_return status;

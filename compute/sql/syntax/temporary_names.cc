@@ -138,6 +138,31 @@ void rename_dropped(Json& body, const TemporaryNames& names) {
   }
 }
 
+// Begin the names of views, of types and of tables of long values, and end the prefixes of temporary ones.
+constexpr std::string_view kMarks = "\x01\x02\x1f";
+
+// The members of syntax trees whose strings are no names.
+constexpr std::array<std::string_view, 8> kTexts = {"A_Const",        "vals",    "oldVal",  "newVal",
+                                                    "newValNeighbor", "comment", "payload", "filename"};
+
+// DELIMITER of COPY, PASSWORD of CREATE ROLE, the body of CREATE FUNCTION.
+bool is_text_option(const Json& option) {
+  const Json* const argument = find(option, "arg");
+  return argument != nullptr && (argument->contains("String") || text(option, "defname") == "as");
+}
+
+bool has_marked_name(const Json& json) {
+  if (json.is_string()) return json.get_ref<const std::string&>().find_first_of(kMarks) != std::string::npos;
+  if (!json.is_structured()) return false;
+  const bool skips_argument = json.is_object() && json.contains("defname") && is_text_option(json);
+  for (const auto& [member, child] : json.items()) {
+    if (json.is_object() && std::ranges::find(kTexts, member) != kTexts.end()) continue;
+    if (skips_argument && member == "arg") continue;
+    if (has_marked_name(child)) return true;
+  }
+  return false;
+}
+
 Status refused(std::string_view construct) {
   return unsupported(std::string(construct) + " of a temporary table");
 }
@@ -149,6 +174,17 @@ bool makes_temporary_table(Node statement) {
   const Json* const relation = find(*statement.body, "relation");
   return relation != nullptr &&
          (text(*relation, "relpersistence") == "t" || text(*relation, "schemaname") == kTemporarySchema);
+}
+
+Status check_names(Node statement, std::string_view text) {
+  // Without such a byte, and without an escape for one, there is nothing to look for.
+  if (statement.body == nullptr) return {};
+  const bool may_have_marks = text.find_first_of(kMarks) != std::string_view::npos ||
+                              text.find("U&") != std::string_view::npos ||
+                              text.find("u&") != std::string_view::npos;
+  if (!may_have_marks || !has_marked_name(*statement.body)) return {};
+  return Status(ErrorCode::invalid_name, "a name must not contain the characters U+0001, U+0002 and U+001F",
+                "they are in names that the server makes");
 }
 
 Result<Json> with_temporary_names(Node statement, const TemporaryNames& names) {
