@@ -414,6 +414,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   };
   reactor::Task<Status> find_dependents(RelationKind kind, std::vector<std::string> relations,
                                         Dependents* dependents);
+  // The error of a drop without CASCADE.
+  Status refuse_drop(const Drop& drop, const std::vector<std::string>& there, const Dependents& dependents);
   Status check_dependents(const Drop& drop, const std::vector<std::string>& there,
                           const Dependents& dependents, ResultSink& sink);
   reactor::Task<Status> drop_dependents(const Dependents* dependents);
@@ -453,15 +455,20 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> change_types(const EnumerationPlan& plan, ResultSink& sink);
   reactor::Task<Status> create_type(const EnumerationPlan& plan);
   reactor::Task<Status> drop_types(const EnumerationPlan& plan, ResultSink& sink);
-  reactor::Task<Status> drop_type(std::uint32_t id);
   // Of a type that the session knows; null: there is none any more.
   storage::RoutineRef entry_of_type(const std::string& name) const;
   // duplicate_object: the name of a new type is taken.
   reactor::Task<Status> check_type_name(std::string name);
+
+  // --- session_type_uses.cc ---
   reactor::Task<Status> check_type_unnamed(const Enumeration* type);
   // feature_not_supported: an expression of a table with such columns, or a view of it, contains the text.
   reactor::Task<Status> check_not_in_texts(const Enumeration* type, std::string text, std::string what);
-  reactor::Task<Status> find_type_dependents(std::string name, Dependents* dependents);
+  reactor::Task<Status> find_type_dependents(std::uint32_t id, Dependents* dependents);
+  // dependent_objects_still_exist: it is in use now. One that is gone already is no error.
+  reactor::Task<Status> drop_type(std::uint32_t id);
+  // The same at the end of a block, where a type that others use stays, with a warning.
+  reactor::Task<Status> drop_type_unless_used(std::uint32_t id, ResultSink& sink);
 
   // --- session_foreign_keys.cc ---
   reactor::Task<Status> change_foreign_keys(std::string table,
