@@ -453,6 +453,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // The same before a statement is bound that may name one.
   reactor::Task<Status> follow_types(const BindInput* input);
   reactor::Task<Status> change_types(const EnumerationPlan& plan, ResultSink& sink);
+  // Once. duplicate_function: it has changed meanwhile.
+  reactor::Task<Status> alter_type(const EnumerationPlan& plan, ResultSink& sink);
   reactor::Task<Status> create_type(const EnumerationPlan& plan);
   reactor::Task<Status> drop_types(const EnumerationPlan& plan, ResultSink& sink);
   // Of a type that the session knows; null: there is none any more.
@@ -461,6 +463,16 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> check_type_name(std::string name);
 
   // --- session_type_uses.cc ---
+  // Types that a definition uses, by id, with the names that its texts give them; empty: no text does.
+  using UsedTypes = std::map<std::uint32_t, std::string>;
+  // After a definition was made that uses types: none of them is dropped any more, or gets another name, by a
+  // session that does not see this use. undefined_object: one is gone, so the definition has to go, too.
+  reactor::Task<Status> hold_types(UsedTypes used);
+  reactor::Task<Status> hold_types(const txn::TableDefinition* definition);
+  reactor::Task<Status> hold_types(const View* view);
+  reactor::Task<Status> hold_types(const RoutineSignature* signature);
+  reactor::Task<void> add_named_types(std::string query, UsedTypes* used);
+  reactor::Task<bool> names_type(std::string query, const Enumeration* type);
   reactor::Task<Status> check_type_unnamed(const Enumeration* type);
   // feature_not_supported: an expression of a table with such columns, or a view of it, contains the text.
   reactor::Task<Status> check_not_in_texts(const Enumeration* type, std::string text, std::string what);

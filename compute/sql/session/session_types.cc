@@ -97,10 +97,24 @@ Task<Status> Session::change_types(const EnumerationPlan& plan, ResultSink& sink
   if (!status.ok()) co_return status;
   if (plan.command == Command::create) co_return co_await create_type(plan);
   if (plan.command == Command::drop) co_return co_await drop_types(plan, sink);
+  if (state_ == State::block)
+    notify(sink, "WARNING", "01000", "ALTER TYPE takes effect at once: ROLLBACK does not undo it");
+  while (true) {
+    status = co_await alter_type(plan, sink);
+    // Its entry has changed since it was read: another session has altered it, or uses it.
+    if (status.ok() || status.code() != ErrorCode::duplicate_function) break;
+    status = co_await read_types();
+    if (!status.ok()) co_return status;
+  }
+  if (!status.ok()) co_return status;
+  co_return co_await read_types();
+}
+
+Task<Status> Session::alter_type(const EnumerationPlan& plan, ResultSink& sink) {
   const std::string name = plan.names.front();
   const storage::RoutineRef there = entry_of_type(name);
   if (there == nullptr) co_return missing_type(name);
-  status = check_object_owner({storage::ObjectKind::routine, 0, there->name}, "type", name);
+  Status status = check_object_owner({storage::ObjectKind::routine, 0, there->name}, "type", name);
   if (!status.ok()) co_return status;
   Result<Enumeration> read = enumeration_of(*there);
   if (!read.ok()) co_return read.status();
@@ -130,15 +144,13 @@ Task<Status> Session::change_types(const EnumerationPlan& plan, ResultSink& sink
     status = add_label(plan, enumeration);
     if (!status.ok()) co_return status;
   }
-  if (state_ == State::block)
-    notify(sink, "WARNING", "01000", "ALTER TYPE takes effect at once: ROLLBACK does not undo it");
   txn::RoutineDefinition definition;
   definition.name = there->name;
   definition.text = text_of(enumeration);
   definition.replaces_version = there->version;
   status = co_await engine_.create_routine(std::move(definition));
-  if (!status.ok()) co_return status;
-  co_return co_await read_types();
+  // The catalog's words are about procedures.
+  co_return !status.ok() && status.code() == ErrorCode::undefined_function ? missing_type(name) : status;
 }
 
 storage::RoutineRef Session::entry_of_type(const std::string& name) const {

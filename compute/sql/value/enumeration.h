@@ -23,10 +23,12 @@ struct Enumeration {
   struct Value {
     std::string label;
     std::int64_t position = 0;
+
+    friend bool operator==(const Value&, const Value&) = default;
   };
   std::uint32_t id = 0;       // of its catalog entry
   std::string key;            // the entry's name, which stays when the type gets another one
-  std::uint64_t version = 0;  // of the entry
+  std::uint64_t version = 0;  // of the entry; a later one may have the same names and values
   // Made with it, and kept: another database in the same process may have another one of that id.
   std::string birth;
   std::string name;
