@@ -446,6 +446,9 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Takes over the types that statements have made, as they are now.
   reactor::Task<Status> read_types();
   bool types_are_current() const;
+  // After a statement has met values whose labels nobody has read yet: its rows are not shown. Always an
+  // error: catalog_changed, after which it knows them.
+  reactor::Task<Status> learn_labels();
   // An error of a statement: with the types as they are now it may be another one, or none.
   bool may_name_new_type(const Status& status) const {
     return status.code() == ErrorCode::undefined_object && !types_are_current();

@@ -74,6 +74,12 @@ Task<Status> Session::read_types() {
   co_return Status();
 }
 
+Task<Status> Session::learn_labels() {
+  Status status = co_await read_types();
+  if (!status.ok()) co_return status;
+  co_return Status(ErrorCode::catalog_changed, "an enum got another label while the statement ran");
+}
+
 bool Session::types_are_current() const {
   return types_version_ == engine_.catalog_version();
 }

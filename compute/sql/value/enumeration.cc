@@ -23,6 +23,8 @@ struct Known {
 constexpr std::size_t kLists = 256;
 constinit std::array<std::atomic<const Known*>, kLists> known_lists{};
 
+thread_local std::uint64_t missed = 0;
+
 const Known* known_of(std::uint32_t id) {
   const Known* known = known_lists[id % kLists].load(std::memory_order_acquire);
   while (known != nullptr && known->enumeration.id != id) known = known->next;
@@ -130,7 +132,12 @@ MadeTypeNames made_type_names(TypeId made) {
 std::string_view enumeration_label(TypeId type, std::int64_t position) {
   const Enumeration* const enumeration = known_enumeration(type);
   const Enumeration::Value* const value = enumeration == nullptr ? nullptr : enumeration->at(position);
+  if (value == nullptr) ++missed;
   return value == nullptr ? std::string_view("???") : std::string_view(value->label);
+}
+
+std::uint64_t missed_labels() {
+  return missed;
 }
 
 Status parse_enumeration(std::string_view label, TypeId type, std::int64_t& position) {
