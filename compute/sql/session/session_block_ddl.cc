@@ -179,10 +179,10 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
     if (status.ok()) status = co_await drop_relations(silent_drop(drop.kind, name), sink);
     if (first.ok()) first = std::move(status);
   }
-  // Columns of them are gone by now.
+  // Columns of them are gone by now, but for those that other sessions have made meanwhile.
   for (const auto& [name, drop] : dropped) {
     if (drop.kind != RelationKind::type) continue;
-    Status status = co_await drop_type(drop.id);
+    Status status = co_await drop_type_unless_used(drop.id, sink);
     if (first.ok()) first = std::move(status);
   }
   drops_are_checked_ = false;
@@ -222,7 +222,7 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
     const CreatedInBlock created = std::move(created_in_block_.back());
     created_in_block_.pop_back();
     if (created.kind == RelationKind::type) {
-      Status status = co_await drop_type(created.id);
+      Status status = co_await drop_type_unless_used(created.id, sink);
       if (first.ok()) first = std::move(status);
       continue;
     }

@@ -182,6 +182,16 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
     status = co_await engine_.create_table(std::move(wanted));
     if (number == kMaxNames || !choose_other_name(plan, status, number, definition)) break;
   }
+  if (is_new && status.ok()) {
+    status = co_await hold_types(&definition);
+    if (!status.ok()) {
+      const bool were_checked = std::exchange(drops_are_checked_, true);
+      // The first error tells more.
+      static_cast<void>(co_await drop_relations(silent_drop(RelationKind::table, plan.table.name), sink));
+      drops_are_checked_ = were_checked;
+      co_return status;
+    }
+  }
   if (status.ok()) note_temporary(plan.table.name);
   if (status.ok() && made != nullptr) *made = plan.table.name;
   // Another session has made it meanwhile.
