@@ -60,6 +60,24 @@ TEST_CASE("a copy takes over though the store's answer is lost, or comes late", 
   CHECK(pair.copy_has_all());
 }
 
+TEST_CASE("a copy that is told to end while it makes what is derived ends, and takes over when it is back",
+          "[placement]") {
+  Pair pair;
+  pair.await_sync();
+  REQUIRE(pair.world().run_until([&] { return pair.copy->has_applied(); }, kSecond_ns));
+  DeriveStep& step = pair.copy->derive_step();
+  step.waits = true;
+  lose(*pair.primary, *pair.copy);
+  REQUIRE(pair.world().run_until([&] { return step.begun; }, 10 * kSecond_ns));
+  CHECK(place_in(pair.shared) == Place{3, kSecond, {}});
+  // Of a process that does not end the world would say so.
+  pair.copy.reset();
+  pair.copy = std::make_unique<CopyProcess>(pair.world(), pair.other.disk, End::killed, pair.shared, kSecond);
+  REQUIRE(pair.world().run_until([&] { return pair.copy->here(); }, 10 * kSecond_ns));
+  CHECK(place_in(pair.shared) == Place{3, kSecond, {}});
+  CHECK(pair.copy_has_all());
+}
+
 TEST_CASE("a copy comes and goes though the store's answers to the primary are lost, or come late",
           "[placement]") {
   Pair pair;
