@@ -23,7 +23,7 @@ struct Known {
 constexpr std::size_t kLists = 256;
 constinit std::array<std::atomic<const Known*>, kLists> known_lists{};
 
-thread_local std::uint64_t missed = 0;
+constinit std::atomic<std::uint64_t> missed = 0;
 
 const Known* known_of(std::uint32_t id) {
   const Known* known = known_lists[id % kLists].load(std::memory_order_acquire);
@@ -132,12 +132,12 @@ MadeTypeNames made_type_names(TypeId made) {
 std::string_view enumeration_label(TypeId type, std::int64_t position) {
   const Enumeration* const enumeration = known_enumeration(type);
   const Enumeration::Value* const value = enumeration == nullptr ? nullptr : enumeration->at(position);
-  if (value == nullptr) ++missed;
+  if (value == nullptr) missed.fetch_add(1, std::memory_order_relaxed);
   return value == nullptr ? std::string_view("???") : std::string_view(value->label);
 }
 
 std::uint64_t missed_labels() {
-  return missed;
+  return missed.load(std::memory_order_relaxed);
 }
 
 Status parse_enumeration(std::string_view label, TypeId type, std::int64_t& position) {

@@ -55,7 +55,8 @@ const Enumeration* known_enumeration(TypeId made);
 // The label of a value, and the value of a label. invalid_text. A label that is not known is "???", and is
 // counted.
 std::string_view enumeration_label(TypeId type, std::int64_t position);
-// How many labels this thread has asked for that were not known: a statement that has met one is not done.
+// How many labels were asked for, by any thread, that were not known: a statement during which this grows
+// is not done.
 std::uint64_t missed_labels();
 Status parse_enumeration(std::string_view label, TypeId type, std::int64_t& position);
 
