@@ -16,7 +16,7 @@ using reactor::Task;
 
 namespace {
 
-std::string in_quotes(std::string_view name) {
+std::string name_in_quotes(std::string_view name) {
   return "\"" + std::string(name) + "\"";
 }
 
@@ -81,7 +81,7 @@ Task<Status> Session::check_type_unnamed(const Enumeration* type) {
     if (!signature.ok() || !has_type(**signature, type->id)) continue;
     co_return Status(
         ErrorCode::feature_not_supported,
-        "RENAME of a type that function " + in_quotes(routine->name) + " names is not supported");
+        "RENAME of a type that function " + name_in_quotes(routine->name) + " names is not supported");
   }
   const auto tables = co_await engine_.tables();
   if (!tables.ok()) co_return tables.status();
@@ -93,14 +93,14 @@ Task<Status> Session::check_type_unnamed(const Enumeration* type) {
     for (const TableText& text : texts_of(*table)) {
       std::string query = "SELECT " + text.expression;
       if (co_await names_type(std::move(query), type))
-        co_return refused("an expression of table " + in_quotes(table->name));
+        co_return refused("an expression of table " + name_in_quotes(table->name));
     }
   }
   const auto views = co_await read_views();
   if (!views.ok()) co_return views.status();
   for (const ViewRef& view : *views) {
     std::string query = view->query;
-    if (co_await names_type(std::move(query), type)) co_return refused("view " + in_quotes(view->name));
+    if (co_await names_type(std::move(query), type)) co_return refused("view " + name_in_quotes(view->name));
   }
   co_return Status();
 }
@@ -179,7 +179,7 @@ Task<Status> Session::hold_types(UsedTypes used) {
       const std::uint32_t wanted = id;
       const auto there = std::ranges::find(*all, wanted, [](const auto& routine) { return routine->id; });
       std::string known = name.empty() ? std::string(internal_type_name(enumeration_type(id))) : name;
-      const Status missing(ErrorCode::undefined_object, "type " + in_quotes(known) + " does not exist");
+      const Status missing(ErrorCode::undefined_object, "type " + name_in_quotes(known) + " does not exist");
       if (there == all->end()) co_return missing;
       const Result<Enumeration> type = enumeration_of(**there);
       if (!type.ok()) co_return type.status();
@@ -210,7 +210,7 @@ Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string te
     with_type.push_back(table->name);
     for (const TableText& one : texts_of(*table)) {
       if (one.expression.find(text) != std::string::npos)
-        co_return refused("an expression of table " + in_quotes(table->name));
+        co_return refused("an expression of table " + name_in_quotes(table->name));
     }
   }
   const auto views = co_await read_views();
@@ -221,7 +221,7 @@ Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string te
     const bool shows = std::ranges::any_of(
         view->columns, [&](const View::Column& column) { return is_of(column.type, type->id); });
     if ((reads || shows) && view->query.find(text) != std::string::npos)
-      co_return refused("view " + in_quotes(view->name));
+      co_return refused("view " + name_in_quotes(view->name));
   }
   co_return Status();
 }
