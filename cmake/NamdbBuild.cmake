@@ -46,15 +46,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(namdb_options INTERFACE -fuse-ld=lld)
 endif()
 
-# Most of the time to compile goes into headers. So the files of a target are compiled together, some at a time: fewer of
-# a library, whose files change often, and more in sanitizer builds, which are made whole and seldom. Files that define
+# Most of the time to compile goes into headers. So the files of a target are compiled together, some at a time: more of
+# a library in sanitizer builds, which are made whole and seldom. Files that define
 # names which others of their target define as well, each for itself, are named after APART and compiled alone; test files
 # rather have a namespace each, named after the file. The debug preset compiles all files alone: clang-tidy looks at its
 # list of them.
 option(NAMDB_COMPILE_TOGETHER "Compile files of a target together" ON)
 set(NAMDB_TOOLS ${CMAKE_SOURCE_DIR}/tools)
 set(NAMDB_BATCH 8)
-set(NAMDB_LIBRARY_BATCH 4)
 set(NAMDB_SANITIZED_BATCH 16)
 
 # For tests and programs whose speed does not matter: two thirds of the time to compile. Chains of coroutines need tail calls.
@@ -116,10 +115,8 @@ function(namdb_library name)
   if(ARG_SOURCES)
     add_library(${name} STATIC)
     cmake_path(IS_PREFIX NAMDB_TOOLS ${CMAKE_CURRENT_SOURCE_DIR} tool)
-    set(size ${NAMDB_LIBRARY_BATCH})
-    if(tool)
-      set(size ${NAMDB_BATCH})
-    elseif(NAMDB_SANITIZE)
+    set(size ${NAMDB_BATCH})
+    if(NAMDB_SANITIZE AND NOT tool)
       set(size ${NAMDB_SANITIZED_BATCH})
     endif()
     namdb_sources(${name} ${size} "${ARG_SOURCES}" "${ARG_APART}")

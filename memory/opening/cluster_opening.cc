@@ -203,10 +203,18 @@ reactor::Task<void> ClusterOpening::gather(RoundPointer round, layout::ServerId 
   if (server == 0) {
     status = co_await host_.gather(&request, &reply);
   } else {
-    status = co_await call(server, control::GATHER, &request, &reply);
+    status = co_await gather_other(&request, server, &reply);
   }
   round->gathered[server] = std::move(reply);
   answered(*round, std::move(status));
+}
+
+reactor::Task<Status> ClusterOpening::gather_other(const control::GatherRequest* request,
+                                                   layout::ServerId server, control::GatherReply* reply) {
+  co_await server_.links.tried(server);
+  Status status = co_await confirm_region();
+  if (!status.ok()) co_return status;
+  co_return co_await call(server, control::GATHER, request, reply);
 }
 
 reactor::Task<void> ClusterOpening::derive(RoundPointer round, layout::ServerId server) {

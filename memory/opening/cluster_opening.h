@@ -22,7 +22,9 @@
 // they are read. Once the round is over these workers connect again, to all servers.
 //
 // With copies each round begins with a lease of this server's region (memory/calls/copies_service.h): a host
-// that is deposed, and does not know it yet, must not end the rounds of its successor.
+// that is deposed, and does not know it yet, must not end the rounds of its successor. The server to be
+// gathered takes the process with the latest link for the successor. So the lease has to be there when the
+// link is, and GATHER is posted in the same turn: no successor was open when that link was made.
 //
 // A round that fails is followed by another one, at growing pauses, and at once when a link is made.
 //
@@ -85,6 +87,8 @@ class ClusterOpening {
   reactor::Task<Status> confirm_region();
   reactor::Task<Status> open_all();
   reactor::Task<void> gather(RoundPointer round, layout::ServerId server);
+  reactor::Task<Status> gather_other(const control::GatherRequest* request, layout::ServerId server,
+                                     control::GatherReply* reply);
   reactor::Task<void> derive(RoundPointer round, layout::ServerId server);
   reactor::Task<void> serve(RoundPointer round, layout::ServerId server);
   void answered(Round& round, Status status);

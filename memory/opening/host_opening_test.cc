@@ -12,7 +12,7 @@
 namespace namdb::memory {
 namespace {
 
-constexpr std::uint64_t kDatabase = 0xda7aba5e;
+constexpr std::uint64_t kHostDatabase = 0xda7aba5e;
 
 Options second_of_two() {
   Options options = testing::small_options();
@@ -75,13 +75,13 @@ struct Host {
     return cluster.world.run(cluster.node, opening.serve(&request));
   }
 
-  std::uint64_t database = kDatabase;
+  std::uint64_t database = kHostDatabase;
   testing::TestCluster cluster{second_of_two()};
   control::ControlState state;
   Restorer restorer{*parts().region, parts().tables};
   LogReplay replay;
   Unopened unopened;
-  HostOpening opening{parts(), kDatabase, unopened, replay};
+  HostOpening opening{parts(), kHostDatabase, unopened, replay};
 };
 
 }  // namespace
@@ -164,7 +164,7 @@ TEST_CASE("a server says nothing of its log before copies in sync have it", "[to
   const auto gather = [](Host* asked, std::optional<Status>* status) -> reactor::Task<void> {
     control::GatherRequest request;
     request.set_round(1001);
-    request.set_database_id(kDatabase);
+    request.set_database_id(kHostDatabase);
     request.set_coordinator(1000);
     request.set_sequence(1);
     control::GatherReply reply;

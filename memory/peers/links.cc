@@ -130,12 +130,16 @@ void Links::keep_all() {
   }
 }
 
+reactor::Task<void> Links::tried(layout::ServerId server) {
+  NAMDB_CHECK(server < links_.size() && server != options_.server_id);
+  make(server);
+  while (links_[server]->state == State::connecting && !ending()) co_await changed_.wait();
+}
+
 reactor::Task<Result<std::string>> Links::call(layout::ServerId server, std::uint16_t method,
                                                std::string request) {
-  NAMDB_CHECK(server < links_.size() && server != options_.server_id);
+  co_await tried(server);
   Link& link = *links_[server];
-  make(server);
-  while (link.state == State::connecting && !ending()) co_await changed_.wait();
   if (ending() || !make_fabric_)
     co_return Status(ErrorCode::admin_shutdown, "this memory server makes no connections to others");
   if (addresses_.empty()) {

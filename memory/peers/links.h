@@ -82,6 +82,9 @@ class Links {
   // Called when a place has been learned. May be empty.
   void on_learned(std::function<void()> learned) { learned_ = std::move(learned); }
 
+  // Resumes when the first attempt to make the link has ended. A call behind it is posted at once, over the
+  // link that is there then.
+  reactor::Task<void> tried(layout::ServerId server);
   // A two-sided call to another server. The first one waits until the link is made or that has failed.
   // Errors: connection_failure while the server cannot be reached, when the link breaks under way (it may
   // have happened), and where nobody has told the server's address; others are the handler's own.

@@ -34,13 +34,14 @@ TEST_CASE("checkpoints of two primaries that begin at the same one do not meet",
   REQUIRE(primary.life().checkpoint().ok());
   CHECK(checkpoints_fit(primary.world(), primary.node(), pair.other.disk, *pair.first));
   // The old primary goes on from both.
-  CopyProcess copy(primary.world(), *pair.first, End::killed, pair.shared, kFirst);
-  REQUIRE(writer.until([&] { return copy.in_sync(); }));
+  auto copy = std::make_unique<CopyProcess>(primary.world(), *pair.first, End::killed, pair.shared, kFirst);
+  REQUIRE(writer.until([&] { return copy->in_sync(); }));
   REQUIRE(primary.life().checkpoint().ok());
   primary.world().run_for(kSecond_ns);
   CHECK(checkpoints_fit(primary.world(), primary.node(), pair.other.disk, *pair.first));
-  lose(primary, copy);
-  REQUIRE(primary.world().run_until([&] { return copy.here(); }, 10 * kSecond_ns));
+  lose(primary, *copy);
+  REQUIRE(primary.world().run_until([&] { return copy->here(); }, 10 * kSecond_ns));
+  copy.reset();
   CHECK(pair.told.is(opened_rows(*pair.first, End::power_lost)));
 }
 
@@ -54,6 +55,24 @@ TEST_CASE("a copy takes over though the store's answer is lost, or comes late", 
     pair.copy->store().lose_answer();
   }
   lose(*pair.primary, *pair.copy);
+  REQUIRE(pair.world().run_until([&] { return pair.copy->here(); }, 10 * kSecond_ns));
+  CHECK(place_in(pair.shared) == Place{3, kSecond, {}});
+  CHECK(pair.copy_has_all());
+}
+
+TEST_CASE("a copy that is told to end while it makes what is derived ends, and takes over when it is back",
+          "[placement]") {
+  Pair pair;
+  pair.await_sync();
+  REQUIRE(pair.world().run_until([&] { return pair.copy->has_applied(); }, kSecond_ns));
+  DeriveStep& step = pair.copy->derive_step();
+  step.waits = true;
+  lose(*pair.primary, *pair.copy);
+  REQUIRE(pair.world().run_until([&] { return step.begun; }, 10 * kSecond_ns));
+  CHECK(place_in(pair.shared) == Place{3, kSecond, {}});
+  // Of a process that does not end the world would say so.
+  pair.copy.reset();
+  pair.copy = std::make_unique<CopyProcess>(pair.world(), pair.other.disk, End::killed, pair.shared, kSecond);
   REQUIRE(pair.world().run_until([&] { return pair.copy->here(); }, 10 * kSecond_ns));
   CHECK(place_in(pair.shared) == Place{3, kSecond, {}});
   CHECK(pair.copy_has_all());

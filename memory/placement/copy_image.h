@@ -14,8 +14,9 @@ namespace namdb::memory {
 class CopyImage {
  public:
   virtual ~CopyImage() = default;
-  // Takes the newest checkpoint of the folder. Once. Ends soon behind stop().
+  // Takes the newest checkpoint of the folder. Once.
   virtual reactor::Task<Status> load() = 0;
+  // load() and derive() end soon, now and later, with an error. Nothing else comes behind it.
   virtual void stop() = 0;
   // The next record of the log, from applied() on.
   virtual Status apply(const LogRecord& record) = 0;

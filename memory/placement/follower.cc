@@ -64,6 +64,7 @@ reactor::Task<void> Follower::close() {
   auto all_ended = gate_.close();
   changed_.notify_all();
   applier_.give_up();
+  if (image_ != nullptr) image_->stop();
   if (channel_ != nullptr) channel_->give_up(follow_stopped());
   co_await all_ended;
   co_await generations_.stop();
@@ -524,8 +525,9 @@ reactor::Task<void> Follower::finish_image() {
   std::optional<LogEnd> end = co_await folder_.end_log();
   if (!end) co_return;
   image_->end_log(std::move(*end));
+  if (gate_.closing()) image_->stop();
   const Status status = co_await image_->derive();
-  if (status.ok()) co_return;
+  if (status.ok() || gate_.closing()) co_return;
   notice("what was kept of the region in memory is of no use: " + status.message());
   image_.reset();
 }

@@ -73,7 +73,7 @@ class Follower {
   // Resumes when the region is here, or close() was called. Error: the process is to end.
   reactor::Task<Status> ended();
   bool here() const { return keeper_.record().state == PlaceState::here; }
-  // Ends to follow for good.
+  // Ends to follow for good, and to take over: the next process does that then, since the store says so.
   reactor::Task<void> close();
 
   // Resumes when this copy is in sync no more, by the store's word or the primary's, which the latter gave

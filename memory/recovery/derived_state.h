@@ -32,8 +32,8 @@ struct DerivedState {
   std::uint64_t largest_timestamp = 0;  // of any row's version here
 };
 
-// Rebuilds the tables that are restored and not ready. Errors: corrupt_data, out_of_memory. The server does
-// not open then.
+// Rebuilds the tables that are restored and not ready. Errors: corrupt_data, out_of_memory, admin_shutdown.
+// The server does not open then.
 reactor::Task<Result<DerivedState>> rebuild_tables(Recovery recovery, Tables& tables);
 
 // Servers that open. The others are open, and have their parts of indexes.
@@ -41,7 +41,8 @@ using OpeningServers = std::set<layout::ServerId>;
 
 // Each of those indexes, which are ready in the catalog: sends the keys that rows here have to the opening
 // servers with a part of it, and where this is one of them makes the part that is here, unless it is there.
-// The tables are ready. Errors: corrupt_data, out_of_memory; those of `send` and of the loads.
+// The tables are ready. Errors: corrupt_data, out_of_memory, admin_shutdown; those of `send` and of the
+// loads.
 reactor::Task<Status> rebuild_indexes(Recovery recovery, Tables& tables, Indexes& indexes,
                                       std::vector<control::IndexDescriptor> descriptors, IndexLoads& loads,
                                       SendIndexLoad send, OpeningServers opening);

@@ -87,7 +87,8 @@ reactor::Task<Result<IndexKeys>> collect_index_keys(Recovery recovery, TablePoin
     const bool sorted = keys[server_of(index, key.bytes)].add(key.bytes);
     if (++in_step < recovery.options.step_units && !sorted) continue;
     in_step = 0;
-    co_await recovery.executor.yield();
+    Status status = co_await recovery.rest();
+    if (!status.ok()) co_return status;
   }
   for (auto& [server, runs] : keys) runs.finish();
   co_return std::move(keys);
@@ -109,7 +110,8 @@ reactor::Task<Result<std::unique_ptr<BTree>>> load_index(Recovery recovery, cont
     ++recovery.progress.keys;
     if (++in_step < recovery.options.step_units) continue;
     in_step = 0;
-    co_await recovery.executor.yield();
+    status = co_await recovery.rest();
+    if (!status.ok()) co_return status;
   }
   std::unique_ptr<BTree> tree = loader.finish();
   if (tree == nullptr)

@@ -55,12 +55,12 @@ class PlaceReader {
 };
 
 // The table is rebuilt, or has been open: places may be reserved, and rows deleted. Error corrupt_data where
-// the index does not fit it.
+// the index does not fit it; admin_shutdown.
 reactor::Task<Result<IndexKeys>> collect_index_keys(Recovery recovery, TablePointer table,
                                                     control::IndexDescriptor index);
 
 // The tree of this server's part, with all keys of those runs. Errors out_of_memory; corrupt_data where a key
-// does not belong to the part.
+// does not belong to the part; admin_shutdown.
 reactor::Task<Result<std::unique_ptr<BTree>>> load_index(Recovery recovery, control::IndexDescriptor index,
                                                          std::vector<const KeyRuns*> sources);
 

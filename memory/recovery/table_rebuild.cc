@@ -180,16 +180,18 @@ reactor::Task<Status> rebuild_buckets(Recovery recovery, TableRebuild& rebuild, 
   if (!status.ok()) co_return status;
   for (std::uint64_t i = 0; i < rebuild.bucket_count(); ++i) {
     rebuild.clear_bucket(i);
-    if (steps.over()) co_await recovery.executor.yield();
+    if (steps.over()) status = co_await recovery.rest();
+    if (!status.ok()) co_return status;
   }
   for (std::uint64_t place = rebuild.next(0); place != 0; place = rebuild.next(place)) {
     status = rebuild.enter(place);
+    if (status.ok() && steps.over()) status = co_await recovery.rest();
     if (!status.ok()) co_return status;
-    if (steps.over()) co_await recovery.executor.yield();
   }
   for (std::uint64_t i = 0; i < rebuild.bucket_count(); ++i) {
     rebuild.seal_chain(i);
-    if (steps.over()) co_await recovery.executor.yield();
+    if (steps.over()) status = co_await recovery.rest();
+    if (!status.ok()) co_return status;
   }
   co_return Status();
 }
@@ -199,6 +201,11 @@ reactor::Task<Status> rebuild_buckets(Recovery recovery, TableRebuild& rebuild, 
 Status Recovery::stopped() const {
   if (!stopping || !stopping()) return Status();
   return Status(ErrorCode::admin_shutdown, "the memory server was told to end while it opened");
+}
+
+reactor::Task<Status> Recovery::rest() const {
+  co_await executor.yield();
+  co_return stopped();
 }
 
 std::uint32_t doublings_for(std::uint64_t rows, std::uint64_t buckets_per_server) {
@@ -218,9 +225,9 @@ reactor::Task<Result<TableContents>> rebuild_table(Recovery recovery, TablePoint
   for (std::uint64_t place = rebuild.next(0); place != 0;) {
     const std::uint64_t following = rebuild.next(place);
     Status status = rebuild.frame(place, contents);
+    if (status.ok() && steps.over()) status = co_await recovery.rest();
     if (!status.ok()) co_return status;
     place = following;
-    if (steps.over()) co_await recovery.executor.yield();
   }
   Status status = co_await rebuild_buckets(recovery, rebuild, contents.rows);
   if (!status.ok()) {

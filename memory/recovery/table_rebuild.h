@@ -29,7 +29,7 @@ struct Recovery {
   Region& region;
   const Options& options;
   RecoveryProgress& progress;
-  // True: it ends with admin_shutdown behind the table or index that it is at. May be empty.
+  // Asked now and then. True: it ends with admin_shutdown wherever it is. May be empty.
   std::function<bool()> stopping = nullptr;
   // The server is open, and transactions may write to the rows that are read.
   bool beside_transactions = false;
@@ -37,6 +37,8 @@ struct Recovery {
   bool certified = false;
 
   Status stopped() const;
+  // Lets others run. Error admin_shutdown. It outlives the task.
+  reactor::Task<Status> rest() const;
 };
 
 struct TableContents {
@@ -48,7 +50,7 @@ struct TableContents {
 
 // The table is restored and not ready (Tables::restore()): `records` has the blocks and the places in use,
 // and the bodies stand there. Afterwards it is ready. Errors: corrupt_data with the address, where a place
-// holds something else than a body of the table; out_of_memory; the table is then not ready.
+// holds something else than a body of the table; out_of_memory; admin_shutdown; the table is then not ready.
 reactor::Task<Result<TableContents>> rebuild_table(Recovery recovery, TablePointer table);
 
 // How often the first number of buckets is doubled for so many rows: three quarters of the entries are taken

@@ -213,6 +213,53 @@ TEST_CASE("a region without room for the buckets refuses to open and keeps its m
   CHECK(server.entries(*table).size() == 400);
 }
 
+TEST_CASE("a table or an index that is being made when the server is told to stop is given up within a step",
+          "[recovery]") {
+  constexpr std::int64_t kRows = 120;
+  fabric::sim::SimWorld world(1);
+  OpeningServer server(world);
+  const TablePointer table = server.restore(numbers_table(5));
+  for (std::int64_t key = 0; key < kRows; ++key) server.put(*table, key, key);
+  const std::uint64_t before = server.region->blocks().free_bytes();
+  int asked = 0;
+  int patience = 0;
+  Recovery recovery = server.recovery();
+  recovery.stopping = [&] { return ++asked > patience; };
+  const auto is_given_up = [&](const Status& status) {
+    if (status.ok()) return false;
+    CHECK(status.code() == ErrorCode::admin_shutdown);
+    CHECK(asked == patience + 1);
+    asked = 0;
+    ++patience;
+    return true;
+  };
+  while (is_given_up(world.run(server.node, rebuild_table(recovery, table)).status())) {
+    CHECK(server.tables->find(5) == nullptr);
+    CHECK(server.region->blocks().free_bytes() == before);
+  }
+  // Rows are framed, and come into buckets.
+  const int steps = static_cast<int>(kRows / server.options.step_units);
+  CHECK(patience >= 2 * steps);
+  CHECK(server.entries(*table).size() == kRows);
+
+  control::IndexDescriptor index;
+  index.set_id(9);
+  index.set_name("by_value");
+  index.set_table(5);
+  index.set_page_bytes(512);
+  index.add_columns()->set_column(1);
+  index.add_parts()->set_server(0);
+  asked = patience = 0;
+  const auto make_index = [&] {
+    SendIndexLoad nobody;
+    return world.run(server.node, rebuild_indexes(recovery, *server.tables, *server.indexes, {index},
+                                                  server.loads, std::move(nobody), {0}));
+  };
+  while (is_given_up(make_index())) CHECK(server.indexes->find(9) == nullptr);
+  CHECK(patience >= 2 * steps);
+  CHECK(keys_of(*server.indexes->find(9)->tree).size() == kRows);
+}
+
 TEST_CASE("the floors of timestamps lie behind every version, also those of deleted rows", "[recovery]") {
   fabric::sim::SimWorld world(1);
   OpeningServer server(world);

@@ -110,6 +110,24 @@ Result<Plan> bind_drop_types(const Json& body) {
   return plan_of("DROP TYPE", std::move(drop));
 }
 
+std::vector<std::string_view> types_named_by(const Json& tree) {
+  std::vector<std::string_view> found;
+  std::vector<const Json*> open = {&tree};
+  while (!open.empty()) {
+    const Json& json = *open.back();
+    open.pop_back();
+    if (!json.is_structured()) continue;
+    for (const char* const key : {"TypeName", "typeName", "returnType"}) {
+      const Json* const type = json.is_object() ? find(json, key) : nullptr;
+      if (type == nullptr || !type->is_object()) continue;
+      const std::vector<std::string_view> parts = names(list(*type, "names"));
+      if (!parts.empty() && (parts.size() == 1 || parts[0] != "pg_catalog")) found.push_back(parts.back());
+    }
+    for (const Json& child : json) open.push_back(&child);
+  }
+  return found;
+}
+
 bool is_enumeration_function(std::string_view name) {
   return name == "enum_first" || name == "enum_last" || name == "enum_range";
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compute/sql/bind/bind_expression.h"
 #include "compute/sql/bind/bind_statement.h"
@@ -16,6 +17,10 @@ Result<Plan> bind_rename_type(const Json& body);
 Result<Plan> bind_drop_types(const Json& body);
 // The name of a type in a list of strings. undefined_schema.
 Result<std::string> bind_type_name(const Json& parts);
+
+// The names without schemas of all types that a statement names, as they are written: those of the server are
+// among them. They live as long as the tree.
+std::vector<std::string_view> types_named_by(const Json& tree);
 
 // enum_first(), enum_last(), enum_range().
 bool is_enumeration_function(std::string_view name);

@@ -69,6 +69,15 @@ Result<ExprPtr> bind_of_enumeration(ExpressionBinder& expressions, std::string_v
   const TypeId array = *array_type(enumeration);
   const bool of_element = name == "array_append" || name == "array_prepend" || name == "array_remove" ||
                           name == "array_replace" || name.starts_with("array_position");
+  // Its positions are integers only here: values of another type are none of its own.
+  const std::size_t value_at = name == "array_prepend" ? 0 : 1;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const TypeId type = args[i]->type.id;
+    const bool is_own = type == enumeration || type == array;
+    const bool is_value = of_element && (i == value_at || (name == "array_replace" && i == 2));
+    if (is_value && type != enumeration && type != TypeId::unknown) return no_such_function(name, args);
+    if (!is_own && (is_made(type) || type == TypeId::int8_array)) return no_such_function(name, args);
+  }
   for (ExprPtr& argument : args) {
     if (name == "array_to_string" && argument->type.id == array)
       NAMDB_SQL_CHECK(expressions.coerce(argument, {TypeId::text_array}, Coercion::explicit_cast));

@@ -6,6 +6,7 @@
 #include "compute/sql/bind/bind_generated.h"
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/check_status.h"
+#include "compute/sql/catalog/temporary_name.h"
 #include "compute/sql/plan/key_path.h"
 #include "compute/sql/system/server_table.h"
 #include "compute/sql/system/virtual_table.h"
@@ -49,6 +50,12 @@ Result<storage::TableRef> find_table(const StatementBinder& binder, const Json& 
     if (find_virtual_table("", name) != nullptr) {
       return Status(ErrorCode::insufficient_privilege,
                     "permission denied for table " + name + ": it can only be read");
+    }
+    if (is_temporary(name)) {
+      return Status(
+          ErrorCode::undefined_table, "relation \"" + std::string(without_prefix(name)) + "\" does not exist",
+          "the session has made a temporary table of that name, which has gone with the connection to "
+          "the memory servers; create it again, or DROP TABLE IF EXISTS it");
     }
     if (name.starts_with("pg_")) return system_catalog(name);
     return Status(ErrorCode::undefined_table, "relation \"" + name + "\" does not exist");

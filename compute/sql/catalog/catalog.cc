@@ -73,6 +73,7 @@ Catalog::Catalog(std::vector<storage::TableRef> tables, std::vector<ViewRef> vie
 // The table of sequences says how those of columns are, and has others.
 void Catalog::add_sequences(std::vector<CatalogSequence> sequences) {
   for (CatalogSequence& sequence : sequences) {
+    if (is_temporary(sequence.name)) continue;
     const Oid oid = sequence_oid(sequence.name);
     const auto shared = std::make_shared<const CatalogSequence>(std::move(sequence));
     if (const auto known = by_oid_.find(oid); known != by_oid_.end()) {

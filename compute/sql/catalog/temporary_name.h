@@ -3,6 +3,7 @@
 // and the mark. Once that slot has ended, nobody has the table any more.
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -14,8 +15,11 @@ namespace namdb::sql {
 inline constexpr std::string_view kTemporarySchema = "pg_temp";
 inline constexpr char kTemporaryMark = '\x1f';
 
-inline std::string temporary_prefix(std::uint32_t slot, std::uint32_t session) {
-  return std::string(kTemporarySchema) + "_" + std::to_string(slot) + "_" + std::to_string(session) +
+inline std::string temporary_prefix(std::uint32_t slot, std::uint64_t session) {
+  constexpr int kShortBase = 36;
+  std::array<char, 16> number{};
+  char* const end = std::to_chars(number.data(), number.data() + number.size(), session, kShortBase).ptr;
+  return std::string(kTemporarySchema) + "_" + std::to_string(slot) + "_" + std::string(number.data(), end) +
          kTemporaryMark;
 }
 inline bool is_temporary(std::string_view stored_name) {

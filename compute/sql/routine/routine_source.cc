@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compute/sql/bind/bind.h"
+#include "compute/sql/syntax/temporary_names.h"
 
 namespace namdb::sql {
 namespace {
@@ -81,6 +82,9 @@ std::optional<SyntaxError> parse_into(const std::string& text, SyntaxTree& tree)
     return std::move(*error);
   }
   tree = std::move(std::get<SyntaxTree>(parsed));
+  for (std::size_t i = 0; i < tree.statement_count(); ++i) {
+    if (Status status = check_names(tree.statement(i), text); !status.ok()) return SyntaxError{status};
+  }
   return std::nullopt;
 }
 

@@ -278,7 +278,9 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     deferred_.forget();
     note_resolved(*portal.plan);
     Status status = interrupt_.check();
+    const std::uint64_t missed = missed_labels();
     if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
+    if (status.ok() && missed_labels() != missed) status = co_await learn_labels();
     portal.cursor.reset();
     if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction.get(), /*all=*/true);
     if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
@@ -335,7 +337,9 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   Run run = make_run(transaction_.get(), portal, sink);
   note_resolved(plan);
   Status status = interrupt_.check();
+  const std::uint64_t missed = missed_labels();
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
+  if (status.ok() && missed_labels() != missed) status = co_await learn_labels();
   if (status.ok() && read_only() && calls && transaction_ != nullptr && transaction_->has_writes())
     status = read_only_error("CALL");
   if (status.ok() && transaction_ != nullptr) status = co_await transaction_->confirm_primaries();

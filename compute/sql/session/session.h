@@ -414,6 +414,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   };
   reactor::Task<Status> find_dependents(RelationKind kind, std::vector<std::string> relations,
                                         Dependents* dependents);
+  // The error of a drop without CASCADE.
+  Status refuse_drop(const Drop& drop, const std::vector<std::string>& there, const Dependents& dependents);
   Status check_dependents(const Drop& drop, const std::vector<std::string>& there,
                           const Dependents& dependents, ResultSink& sink);
   reactor::Task<Status> drop_dependents(const Dependents* dependents);
@@ -435,6 +437,20 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Where the statement names temporary tables, or makes one: it becomes `renamed`, with their stored names.
   reactor::Task<Status> name_temporary(Node* statement, Json* renamed);
   reactor::Task<Status> begin_temporary();
+  // One that the session has made.
+  struct TemporaryTable {
+    std::string stored_name;
+    storage::TableRef seen;         // as it was when the session saw it last; null: it never did
+    bool dropped_in_block = false;  // the block has dropped it when it was gone already
+  };
+  // It is there no more, or not under the prefix of now.
+  bool is_gone(const TemporaryTable& table) const;
+  // The session has made a table of that name, or dropped it. Nothing if it is not temporary.
+  void note_temporary(const std::string& stored_name);
+  void forget_temporary(const std::string& stored_name);
+  // DROP TABLE IF EXISTS in a block, of one that is gone; and the block's rollback.
+  void forget_gone_in_block(const std::string& stored_name);
+  void restore_gone_of_block();
   reactor::Task<void> drop_temporary(std::string stored_name);
   reactor::Task<void> drop_all_temporary();
   // Those of ON COMMIT DROP join the drops of the block.
@@ -444,6 +460,9 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Takes over the types that statements have made, as they are now.
   reactor::Task<Status> read_types();
   bool types_are_current() const;
+  // After a statement has met values whose labels nobody has read yet: its rows are not shown. Always an
+  // error: catalog_changed, after which it knows them.
+  reactor::Task<Status> learn_labels();
   // An error of a statement: with the types as they are now it may be another one, or none.
   bool may_name_new_type(const Status& status) const {
     return status.code() == ErrorCode::undefined_object && !types_are_current();
@@ -451,17 +470,34 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // The same before a statement is bound that may name one.
   reactor::Task<Status> follow_types(const BindInput* input);
   reactor::Task<Status> change_types(const EnumerationPlan& plan, ResultSink& sink);
+  // Once. duplicate_function: it has changed meanwhile.
+  reactor::Task<Status> alter_type(const EnumerationPlan& plan, ResultSink& sink);
   reactor::Task<Status> create_type(const EnumerationPlan& plan);
   reactor::Task<Status> drop_types(const EnumerationPlan& plan, ResultSink& sink);
-  reactor::Task<Status> drop_type(std::uint32_t id);
   // Of a type that the session knows; null: there is none any more.
   storage::RoutineRef entry_of_type(const std::string& name) const;
   // duplicate_object: the name of a new type is taken.
   reactor::Task<Status> check_type_name(std::string name);
+
+  // --- session_type_uses.cc ---
+  // Types that a definition uses, by id, with the names that its texts give them; empty: no text does.
+  using UsedTypes = std::map<std::uint32_t, std::string>;
+  // After a definition was made that uses types: none of them is dropped any more, or gets another name, by a
+  // session that does not see this use. undefined_object: one is gone, so the definition has to go, too.
+  reactor::Task<Status> hold_types(UsedTypes used);
+  reactor::Task<Status> hold_types(const txn::TableDefinition* definition);
+  reactor::Task<Status> hold_types(const View* view);
+  reactor::Task<Status> hold_types(const RoutineSignature* signature);
+  reactor::Task<void> add_named_types(std::string query, UsedTypes* used);
+  reactor::Task<bool> names_type(std::string query, const Enumeration* type);
   reactor::Task<Status> check_type_unnamed(const Enumeration* type);
   // feature_not_supported: an expression of a table with such columns, or a view of it, contains the text.
   reactor::Task<Status> check_not_in_texts(const Enumeration* type, std::string text, std::string what);
-  reactor::Task<Status> find_type_dependents(std::string name, Dependents* dependents);
+  reactor::Task<Status> find_type_dependents(std::uint32_t id, Dependents* dependents);
+  // dependent_objects_still_exist: it is in use now. One that is gone already is no error.
+  reactor::Task<Status> drop_type(std::uint32_t id);
+  // The same at the end of a block, where a type that others use stays, with a warning.
+  reactor::Task<Status> drop_type_unless_used(std::uint32_t id, ResultSink& sink);
 
   // --- session_foreign_keys.cc ---
   reactor::Task<Status> change_foreign_keys(std::string table,
@@ -635,6 +671,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   bool block_read_only_ = false;
   std::string temporary_prefix_;  // of the names of temporary tables; empty: there were none yet
   std::shared_ptr<const txn::SlotLease> temporary_lease_;
+  std::map<std::string, TemporaryTable, std::less<>> temporary_tables_;  // by the names of statements
   std::uint64_t types_version_ = 0;  // of the catalog from which facts_.types was taken; 0: none
   std::uint64_t began_ns_ = 0;       // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;

@@ -1,5 +1,6 @@
 // ALTER TABLE. It takes effect at once, also in a block, whose rollback does not undo it.
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,27 @@ std::vector<std::string> sequences_gone(const layout::Schema& before, const layo
   }
   return gone;
 }
+
+// The first rows are asked for when the new table is in the catalog, and before it takes the place of the old
+// one.
+class HeldRows final : public txn::RowChange {
+ public:
+  using Hold = std::function<Task<Status>()>;
+  HeldRows(txn::RowChange& rows, Hold hold) : rows_(rows), hold_(std::move(hold)) {}
+
+  Task<Status> change(const std::vector<layout::Row>* rows,
+                      std::vector<std::vector<std::byte>>* changed) override {
+    if (const Hold hold = std::exchange(hold_, nullptr)) {
+      Status status = co_await hold();
+      if (!status.ok()) co_return status;
+    }
+    co_return co_await rows_.change(rows, changed);
+  }
+
+ private:
+  txn::RowChange& rows_;
+  Hold hold_;
+};
 
 bool same_definition(const layout::Column& left, const layout::Column& right) {
   return left.name == right.name && left.not_null == right.not_null &&
@@ -113,7 +135,9 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
   Portal scratch;
   Run run = make_run(nullptr, scratch, sink);
   AlteredRows rows(run, plan, made, [this] { return begin(); });
-  replacement.rows = &rows;
+  const txn::TableDefinition used = replacement.definition;
+  HeldRows held(rows, [this, &used] { return hold_types(&used); });
+  replacement.rows = &held;
   status = co_await engine_.replace_table(std::move(replacement));
   const bool came = status.ok();
   if (came) note_altered(plan.table->id, plan.table->name);

@@ -113,6 +113,10 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
   status = co_await find_dependents(kind, std::move(relations), &dependents);
   if (status.ok()) status = check_dependents(drop, there, dependents, sink);
   if (!status.ok()) co_return status;
+  for (const std::string& name : drop.names) {
+    if (kind == RelationKind::table && std::ranges::find(there, name) == there.end())
+      forget_gone_in_block(name);
+  }
   for (const std::string& name : there) {
     const storage::TableRef table = kind == RelationKind::table ? engine_.cached_table(name) : nullptr;
     if (table != nullptr) status = check_not_read("DROP TABLE", *table);
@@ -154,6 +158,7 @@ Session::Drop Session::silent_drop(RelationKind kind, const std::string& name) {
 
 Task<Status> Session::drop_at_commit(ResultSink& sink) {
   Status first;
+  std::erase_if(temporary_tables_, [](const auto& entry) { return entry.second.dropped_in_block; });
   drop_temporary_at_commit();
   const auto dropped = std::exchange(dropped_in_block_, {});
   drops_are_checked_ = true;
@@ -174,10 +179,10 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
     if (status.ok()) status = co_await drop_relations(silent_drop(drop.kind, name), sink);
     if (first.ok()) first = std::move(status);
   }
-  // Columns of them are gone by now.
+  // Columns of them are gone by now, but for those that other sessions have made meanwhile.
   for (const auto& [name, drop] : dropped) {
     if (drop.kind != RelationKind::type) continue;
-    Status status = co_await drop_type(drop.id);
+    Status status = co_await drop_type_unless_used(drop.id, sink);
     if (first.ok()) first = std::move(status);
   }
   drops_are_checked_ = false;
@@ -198,12 +203,14 @@ void Session::forget_block_ddl() {
   types_version_ = 0;
   created_in_block_.clear();
   dropped_in_block_.clear();
+  temporary_of_block_.clear();
   unsettled_in_block_.clear();
 }
 
 Task<Status> Session::undo_block_ddl(ResultSink& sink) {
   if (!dropped_in_block_.empty()) types_version_ = 0;
   temporary_of_block_.clear();
+  restore_gone_of_block();
   dropped_in_block_.clear();
   unsettled_in_block_.clear();
   co_return co_await undo_created(0, sink);
@@ -215,7 +222,7 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
     const CreatedInBlock created = std::move(created_in_block_.back());
     created_in_block_.pop_back();
     if (created.kind == RelationKind::type) {
-      Status status = co_await drop_type(created.id);
+      Status status = co_await drop_type_unless_used(created.id, sink);
       if (first.ok()) first = std::move(status);
       continue;
     }
@@ -229,6 +236,8 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
       if (first.ok()) first = std::move(status);
       continue;
     }
+    // Even if it cannot be dropped now.
+    if (created.kind == RelationKind::table) forget_temporary(created.name);
     std::string name = created.name;
     const auto relation = co_await find_relation(&engine_, std::move(name));
     if (!relation.ok()) co_return relation.status();

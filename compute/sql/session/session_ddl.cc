@@ -1,4 +1,6 @@
 // Schema changes: outside of blocks they take effect at once (in blocks: session_block_ddl.cc).
+#include <algorithm>
+
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/system/server_table.h"
@@ -180,6 +182,17 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
     status = co_await engine_.create_table(std::move(wanted));
     if (number == kMaxNames || !choose_other_name(plan, status, number, definition)) break;
   }
+  if (is_new && status.ok()) {
+    status = co_await hold_types(&definition);
+    if (!status.ok()) {
+      const bool were_checked = std::exchange(drops_are_checked_, true);
+      // The first error tells more.
+      static_cast<void>(co_await drop_relations(silent_drop(RelationKind::table, plan.table.name), sink));
+      drops_are_checked_ = were_checked;
+      co_return status;
+    }
+  }
+  if (status.ok()) note_temporary(plan.table.name);
   if (status.ok() && made != nullptr) *made = plan.table.name;
   // Another session has made it meanwhile.
   if (is_new && !status.ok()) {
@@ -316,6 +329,9 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
   if (status.ok()) status = check_dependents(drop, there, dependents, sink);
   if (status.ok()) status = co_await drop_dependents(&dependents);
   if (!status.ok()) co_return status;
+  for (const std::string& name : drop.names) {
+    if (!as_index && std::ranges::find(there, name) == there.end()) forget_temporary(name);
+  }
   for (const std::string& name : there) {
     std::string wanted = name;
     if (as_index) {
@@ -338,6 +354,7 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
     } else if (!status.ok()) {
       co_return status;
     }
+    if (!as_index) forget_temporary(name);
   }
   co_return Status();
 }

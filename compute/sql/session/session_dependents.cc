@@ -98,22 +98,25 @@ Task<Status> Session::find_dependents(RelationKind kind, std::vector<std::string
   co_return Status();
 }
 
+Status Session::refuse_drop(const Drop& drop, const std::vector<std::string>& there,
+                            const Dependents& dependents) {
+  error_.detail.clear();
+  for (const std::string& text : dependents.texts)
+    error_.detail += (error_.detail.empty() ? "" : "\n") + text;
+  const std::string_view kind = drop.kind == RelationKind::table   ? "table"
+                                : drop.kind == RelationKind::index ? "index"
+                                : drop.kind == RelationKind::type  ? "type"
+                                                                   : "view";
+  return Status(ErrorCode::dependent_objects_still_exist,
+                "cannot drop " + dropped_text(there, kind) + " because other objects depend on " +
+                    (there.size() == 1 ? "it" : "them"),
+                "Use DROP ... CASCADE to drop the dependent objects too.");
+}
+
 Status Session::check_dependents(const Drop& drop, const std::vector<std::string>& there,
                                  const Dependents& dependents, ResultSink& sink) {
   if (dependents.names.empty() || drop.silently) return {};
-  if (!drop.cascades) {
-    error_.detail.clear();
-    for (const std::string& text : dependents.texts)
-      error_.detail += (error_.detail.empty() ? "" : "\n") + text;
-    const std::string_view kind = drop.kind == RelationKind::table   ? "table"
-                                  : drop.kind == RelationKind::index ? "index"
-                                  : drop.kind == RelationKind::type  ? "type"
-                                                                     : "view";
-    return Status(ErrorCode::dependent_objects_still_exist,
-                  "cannot drop " + dropped_text(there, kind) + " because other objects depend on " +
-                      (there.size() == 1 ? "it" : "them"),
-                  "Use DROP ... CASCADE to drop the dependent objects too.");
-  }
+  if (!drop.cascades) return refuse_drop(drop, there, dependents);
   notify(sink, "NOTICE", "00000",
          "drop cascades to " + (dependents.names.size() == 1
                                     ? dependents.names.front()

@@ -155,6 +155,7 @@ void Session::relate_tables(BindInput& input) const {
 Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type> declared) {
   Node statement = parsing.statement;
   Json renamed;
+  if (Status status = check_names(statement, parsing.own_text()); !status.ok()) co_return status;
   if (Status status = co_await name_temporary(&statement, &renamed); !status.ok()) co_return status;
   BindInput input;
   input.procedures = &environment_.procedures;

@@ -241,7 +241,7 @@ Task<Status> Session::find_all_objects(ObjectKind kind, std::vector<FoundObject>
   if (!tables.ok()) co_return tables.status();
   for (const storage::TableRef& table : *tables) {
     if (find_server_table(table->name) != nullptr || table->replaces != 0 ||
-        storage::keeps_long_values(table->name))
+        storage::keeps_long_values(table->name) || is_temporary(table->name))
       continue;
     if (kind == ObjectKind::table) {
       found->push_back({{kind, table->id, {}}, table->name, "table"});
@@ -263,7 +263,7 @@ Task<Status> Session::find_all_objects(ObjectKind kind, std::vector<FoundObject>
   for (const storage::ObjectRights& rights : (*roles)->rights()) {
     const bool is_known =
         std::ranges::any_of(*found, [&](const FoundObject& other) { return other.object == rights.object; });
-    if (rights.object.kind == kind && !is_known)
+    if (rights.object.kind == kind && !is_known && !is_temporary(rights.object.name))
       found->push_back({rights.object, rights.object.name, "sequence"});
   }
   co_return Status();

@@ -247,7 +247,16 @@ Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& 
            std::string(plan.signature->is_function ? "CREATE FUNCTION" : "CREATE PROCEDURE") +
                " takes effect at once: ROLLBACK does not undo it");
   }
-  co_return co_await engine_.create_routine(std::move(definition));
+  const bool is_new = *there == nullptr;
+  Status status = co_await engine_.create_routine(std::move(definition));
+  if (!status.ok()) co_return status;
+  status = co_await hold_types(plan.signature.get());
+  if (status.ok() || !is_new) co_return status;
+  if (const storage::RoutineRef made = engine_.cached_routine(plan.definition.name); made != nullptr) {
+    name = plan.definition.name;
+    static_cast<void>(co_await engine_.drop_routine(std::move(name), made->version));
+  }
+  co_return status;
 }
 
 Task<Status> Session::drop_routines(const DropRoutinePlan& plan, ResultSink& sink) {

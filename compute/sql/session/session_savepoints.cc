@@ -55,6 +55,7 @@ reactor::Task<Status> Session::rollback_to_savepoint(std::string name, ResultSin
   if (unnamed_portal_.number > found->portals) unnamed_portal_.end();
   if (!dropped_in_block_.empty()) types_version_ = 0;
   dropped_in_block_ = found->dropped;
+  restore_gone_of_block();
   Status status = co_await undo_created(found->created, sink);
   if (!status.ok()) co_return status;
   const Settings before = settings_;

@@ -70,6 +70,14 @@ Task<Status> Session::create_view(const CreateViewPlan& plan, ResultSink& sink) 
     notify(sink, "WARNING", "01000",
            "CREATE OR REPLACE VIEW takes effect at once: ROLLBACK does not undo it");
   Status status = co_await engine_.create_routine(std::move(definition));
+  if (status.ok()) {
+    status = co_await hold_types(plan.view.get());
+    if (!status.ok() && there == nullptr) {
+      std::string made = name;
+      static_cast<void>(co_await drop_view(std::move(made)));  // the first error tells more
+    }
+    if (!status.ok()) co_return status;
+  }
   const storage::RoutineRef made = engine_.cached_routine(storage::view_key(name));
   if (status.ok() && state_ == State::block && there == nullptr && made != nullptr)
     created_in_block_.push_back({RelationKind::view, name, made->id});

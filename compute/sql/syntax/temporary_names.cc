@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
+#include <vector>
 
 namespace namdb::sql {
 namespace {
@@ -13,30 +13,20 @@ bool is_plain_schema(std::string_view schema) {
   return schema.empty() || schema == kTemporarySchema;
 }
 
-// The names that WITH gives: they hide tables.
-void gather_common_names(const Json& json, std::set<std::string, std::less<>>& names) {
-  if (!json.is_structured()) return;
-  if (json.is_object() && json.contains("ctename")) names.emplace(text(json, "ctename"));
-  for (const Json& child : json) gather_common_names(child, names);
-}
-
 class Renaming {
  public:
-  Renaming(const TemporaryNames& names, std::string_view kind, const Json& body)
+  Renaming(const TemporaryNames& names, std::string_view kind)
       : names_(names),
         prefix_(names.prefix()),
         gives_alias_(kind == "SelectStmt" || kind == "InsertStmt" || kind == "UpdateStmt" ||
                      kind == "DeleteStmt" || kind == "ExplainStmt" || kind == "PrepareStmt" ||
-                     kind == "DeclareCursorStmt" || kind == "CopyStmt") {
-    gather_common_names(body, common_names_);
-  }
+                     kind == "DeclareCursorStmt" || kind == "CopyStmt") {}
 
-  // Whether the RangeVar names a temporary table, which it then does by the other name.
+  // Whether the RangeVar, what a statement changes, names a temporary table, which it then does by the other
+  // name.
   bool rename(Json& range_var) const {
-    const std::string schema(text(range_var, "schemaname"));
     const std::string name(text(range_var, "relname"));
-    if (!is_plain_schema(schema) || !names_.has_table(name)) return false;
-    if (schema.empty() && common_names_.contains(name)) return false;
+    if (!is_plain_schema(text(range_var, "schemaname")) || !names_.has_table(name)) return false;
     set_name(range_var, name);
     if (gives_alias_ && !range_var.contains("alias")) range_var["alias"] = {{"aliasname", name}};
     return true;
@@ -48,20 +38,30 @@ class Renaming {
     range_var["relpersistence"] = "p";
   }
 
-  void rename_all(Json& json) const {
+  void rename_all(Json& json) {
     if (!json.is_structured()) return;
     if (json.is_object() && json.contains("relname")) {
-      rename(json);
+      if (!is_common(json)) rename(json);
       return;
     }
     // Of ON CONFLICT.
     const bool names_constraint = json.is_object() && json.contains("conname") && !json.contains("contype");
     if (names_constraint && names_.has_index(text(json, "conname")))
       json["conname"] = prefix_ + std::string(text(json, "conname"));
-    // FOR UPDATE OF names aliases.
+    const std::size_t outside = common_names_.size();
+    const bool has_with = json.is_object() && json.contains("withClause");
+    if (has_with) rename_with(json["withClause"]);
     for (auto& [member, child] : json.items()) {
-      if (member != "lockedRels") rename_all(child);
+      // FOR UPDATE OF names aliases.
+      if (member == "lockedRels" || (has_with && member == "withClause")) continue;
+      // WITH does not hide what the statement changes.
+      if (member == "relation" && child.is_object() && child.contains("relname")) {
+        rename(child);
+      } else {
+        rename_all(child);
+      }
     }
+    common_names_.resize(outside);
   }
 
   // Names of constraints with indexes, which are relations.
@@ -93,6 +93,24 @@ class Renaming {
   }
 
  private:
+  // Each query of WITH sees the names before its own one, those of WITH RECURSIVE see all.
+  void rename_with(Json& clause) {
+    const bool is_recursive = flag(clause, "recursive");
+    const auto name_of = [](const Json& item) { return std::string(text(*node(item).body, "ctename")); };
+    for (const Json& item : list(clause, "ctes")) {
+      if (is_recursive) common_names_.push_back(name_of(item));
+    }
+    for (Json& item : clause["ctes"]) {
+      rename_all(item);
+      if (!is_recursive) common_names_.push_back(name_of(item));
+    }
+  }
+
+  bool is_common(const Json& range_var) const {
+    return text(range_var, "schemaname").empty() &&
+           std::ranges::find(common_names_, text(range_var, "relname")) != common_names_.end();
+  }
+
   static bool has_index(std::string_view constraint) {
     return constraint == "CONSTR_PRIMARY" || constraint == "CONSTR_UNIQUE";
   }
@@ -100,7 +118,7 @@ class Renaming {
   const TemporaryNames& names_;
   std::string prefix_;
   bool gives_alias_;
-  std::set<std::string, std::less<>> common_names_;
+  std::vector<std::string> common_names_;  // that WITH gives where the walk is: they hide tables
 };
 
 // The objects of DROP.
@@ -120,6 +138,31 @@ void rename_dropped(Json& body, const TemporaryNames& names) {
   }
 }
 
+// Begin the names of views, of types and of tables of long values, and end the prefixes of temporary ones.
+constexpr std::string_view kMarks = "\x01\x02\x1f";
+
+// The members of syntax trees whose strings are no names.
+constexpr std::array<std::string_view, 8> kTexts = {"A_Const",        "vals",    "oldVal",  "newVal",
+                                                    "newValNeighbor", "comment", "payload", "filename"};
+
+// DELIMITER of COPY, PASSWORD of CREATE ROLE, the body of CREATE FUNCTION.
+bool is_text_option(const Json& option) {
+  const Json* const argument = find(option, "arg");
+  return argument != nullptr && (argument->contains("String") || text(option, "defname") == "as");
+}
+
+bool has_marked_name(const Json& json) {
+  if (json.is_string()) return json.get_ref<const std::string&>().find_first_of(kMarks) != std::string::npos;
+  if (!json.is_structured()) return false;
+  const bool skips_argument = json.is_object() && json.contains("defname") && is_text_option(json);
+  for (const auto& [member, child] : json.items()) {
+    if (json.is_object() && std::ranges::find(kTexts, member) != kTexts.end()) continue;
+    if (skips_argument && member == "arg") continue;
+    if (has_marked_name(child)) return true;
+  }
+  return false;
+}
+
 Status refused(std::string_view construct) {
   return unsupported(std::string(construct) + " of a temporary table");
 }
@@ -133,9 +176,20 @@ bool makes_temporary_table(Node statement) {
          (text(*relation, "relpersistence") == "t" || text(*relation, "schemaname") == kTemporarySchema);
 }
 
+Status check_names(Node statement, std::string_view text) {
+  // Without such a byte, and without an escape for one, there is nothing to look for.
+  if (statement.body == nullptr) return {};
+  const bool may_have_marks = text.find_first_of(kMarks) != std::string_view::npos ||
+                              text.find("U&") != std::string_view::npos ||
+                              text.find("u&") != std::string_view::npos;
+  if (!may_have_marks || !has_marked_name(*statement.body)) return {};
+  return Status(ErrorCode::invalid_name, "a name must not contain the characters U+0001, U+0002 and U+001F",
+                "they are in names that the server makes");
+}
+
 Result<Json> with_temporary_names(Node statement, const TemporaryNames& names) {
   Json body = *statement.body;
-  const Renaming renaming(names, statement.kind, body);
+  Renaming renaming(names, statement.kind);
   const std::string prefix(names.prefix());
   if (statement.kind == "CreateStmt" || statement.kind == "AlterTableStmt") {
     const bool makes = makes_temporary_table(statement);

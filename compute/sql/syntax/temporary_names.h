@@ -22,6 +22,9 @@ class TemporaryNames {
 
 // Whether the statement makes one.
 bool makes_temporary_table(Node statement);
+// Of a statement of a client, and the text that it was read from. invalid_name: an identifier has a character
+// that marks the names which the server makes.
+Status check_names(Node statement, std::string_view text);
 // The statement with the names under which its temporary relations are kept. Errors feature_not_supported,
 // invalid_table_definition: a foreign key between a temporary and another table.
 Result<Json> with_temporary_names(Node statement, const TemporaryNames& names);

@@ -21,6 +21,7 @@ class FakeLease final : public txn::SlotLease {
 };
 
 Task<Result<std::shared_ptr<const txn::SlotLease>>> FakeEngine::lease_slot() {
+  ++leases_;
   co_return std::shared_ptr<const txn::SlotLease>(std::make_shared<FakeLease>(*this));
 }
 

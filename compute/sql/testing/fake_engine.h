@@ -39,6 +39,8 @@ class FakeEngine : public txn::Engine {
   void clear_indexes(std::string_view table);
   // No commit comes any more of transactions that are open now.
   void end_slot() { ++slot_; }
+  // How many slots were leased so far.
+  std::size_t leases() const { return leases_; }
   txn::RetryOptions& mutable_retry_options() { return retry_; }
 
   reactor::Executor& executor() override { return executor_; }
@@ -119,6 +121,7 @@ class FakeEngine : public txn::Engine {
   storage::RolesRef roles_ = std::make_shared<const storage::Roles>();
   std::uint32_t next_table_ = 1;
   std::uint32_t slot_ = 20;
+  std::size_t leases_ = 0;
   std::uint64_t clock_ = 1;
   std::uint64_t catalog_version_ = 1;
   std::size_t open_transactions_ = 0;

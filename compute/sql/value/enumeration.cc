@@ -12,6 +12,8 @@ namespace {
 
 struct Known {
   Enumeration enumeration;
+  // The newest version of its entry that is the same otherwise.
+  mutable std::atomic<std::uint64_t> version = 0;
   std::string array_name;
   std::string internal_array_name;
   const Known* next = nullptr;  // one that was known before, of this or of another enumeration
@@ -21,10 +23,17 @@ struct Known {
 constexpr std::size_t kLists = 256;
 constinit std::array<std::atomic<const Known*>, kLists> known_lists{};
 
+constinit std::atomic<std::uint64_t> missed = 0;
+
 const Known* known_of(std::uint32_t id) {
   const Known* known = known_lists[id % kLists].load(std::memory_order_acquire);
   while (known != nullptr && known->enumeration.id != id) known = known->next;
   return known;
+}
+
+bool is_same(const Enumeration& left, const Enumeration& right) {
+  return left.birth == right.birth && left.key == right.key && left.name == right.name &&
+         left.values == right.values;
 }
 
 }  // namespace
@@ -81,14 +90,22 @@ void know_enumeration(Enumeration enumeration) {
   while (true) {
     const Known* const before = known_of(id);
     const Enumeration& wanted = made == nullptr ? enumeration : made->enumeration;
-    if (before != nullptr && before->enumeration.birth == wanted.birth &&
-        before->enumeration.version >= version)
-      return;
+    if (before != nullptr && before->enumeration.birth == wanted.birth) {
+      std::uint64_t newest = before->version.load(std::memory_order_acquire);
+      if (newest >= version) return;
+      // Most versions differ in nothing that is shown: so they take no memory.
+      if (is_same(before->enumeration, wanted)) {
+        while (newest < version && !before->version.compare_exchange_weak(newest, version)) {
+        }
+        return;
+      }
+    }
     if (made == nullptr) {
       made = std::make_unique<Known>();
       made->array_name = enumeration.shown_name + "[]";
       made->internal_array_name = "_" + enumeration.name;
       made->enumeration = std::move(enumeration);
+      made->version.store(version, std::memory_order_relaxed);
     }
     made->next = first;
     if (list.compare_exchange_weak(first, made.get(), std::memory_order_acq_rel)) break;
@@ -115,7 +132,12 @@ MadeTypeNames made_type_names(TypeId made) {
 std::string_view enumeration_label(TypeId type, std::int64_t position) {
   const Enumeration* const enumeration = known_enumeration(type);
   const Enumeration::Value* const value = enumeration == nullptr ? nullptr : enumeration->at(position);
+  if (value == nullptr) missed.fetch_add(1, std::memory_order_relaxed);
   return value == nullptr ? std::string_view("???") : std::string_view(value->label);
+}
+
+std::uint64_t missed_labels() {
+  return missed.load(std::memory_order_relaxed);
 }
 
 Status parse_enumeration(std::string_view label, TypeId type, std::int64_t& position) {

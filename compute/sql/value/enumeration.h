@@ -23,10 +23,12 @@ struct Enumeration {
   struct Value {
     std::string label;
     std::int64_t position = 0;
+
+    friend bool operator==(const Value&, const Value&) = default;
   };
   std::uint32_t id = 0;       // of its catalog entry
   std::string key;            // the entry's name, which stays when the type gets another one
-  std::uint64_t version = 0;  // of the entry
+  std::uint64_t version = 0;  // of the entry; a later one may have the same names and values
   // Made with it, and kept: another database in the same process may have another one of that id.
   std::string birth;
   std::string name;
@@ -50,8 +52,12 @@ void know_enumeration(Enumeration enumeration);
 // Of an enumeration's type, or of an array of it; null: nothing is known of it.
 const Enumeration* known_enumeration(TypeId made);
 
-// The label of a value, and the value of a label. invalid_text.
+// The label of a value, and the value of a label. invalid_text. A label that is not known is "???", and is
+// counted.
 std::string_view enumeration_label(TypeId type, std::int64_t position);
+// How many labels were asked for, by any thread, that were not known: a statement during which this grows
+// is not done.
+std::uint64_t missed_labels();
 Status parse_enumeration(std::string_view label, TypeId type, std::int64_t& position);
 
 }  // namespace namdb::sql

@@ -18,10 +18,17 @@
 
 namespace namdb::memory::testing {
 
+// The step that makes what is derived, as a test sees it.
+struct DeriveStep {
+  bool waits = false;  // for the end of the process
+  bool begun = false;
+};
+
 class TestImage final : public CopyImage {
  public:
-  TestImage(fabric::sim::SimNode& node, FaultDisk& disk, Options options)
-      : memory_((4U << 20) / 8), server_(make_server(node, std::move(options))) {
+  // The step may be null, and outlives this.
+  TestImage(fabric::sim::SimNode& node, FaultDisk& disk, Options options, DeriveStep* step = nullptr)
+      : node_(node), step_(step), memory_((4U << 20) / 8), server_(make_server(node, std::move(options))) {
     DurableOptions durable = durable_options();
     durable.stopping = [this] { return stopping_; };
     database_ = std::make_unique<PreparedDatabase>(node, disk, kDatabaseFolder, *server_, std::move(durable));
@@ -33,7 +40,11 @@ class TestImage final : public CopyImage {
   LogPosition applied() const override { return database_->applied(); }
   Result<bool> forget_settled() override { return database_->forget_settled(); }
   void end_log(LogEnd end) override { database_->end_log(std::move(end)); }
-  reactor::Task<Status> derive() override { return database_->derive(); }
+  reactor::Task<Status> derive() override {
+    if (step_ != nullptr) step_->begun = true;
+    while (step_ != nullptr && step_->waits && !stopping_) co_await node_.sleep_for(kMillisecond_ns);
+    co_return co_await database_->derive();
+  }
 
   // Opens it, behind the end of the process that followed.
   void check(fabric::sim::SimWorld& world, fabric::sim::SimNode& node, const FaultDisk& disk) {
@@ -78,6 +89,8 @@ class TestImage final : public CopyImage {
     }
   }
 
+  fabric::sim::SimNode& node_;
+  DeriveStep* step_;
   bool stopping_ = false;
   std::vector<std::uint64_t> memory_;
   std::unique_ptr<MemoryServer> server_;

@@ -29,6 +29,7 @@ using placement::MoveState;
 using placement::Place;
 using placement::testing::MemoryStore;
 using placement::testing::SharedConfiguration;
+using testing::DeriveStep;
 using testing::DurableLife;
 using testing::FaultDisk;
 using testing::finished_disk;
@@ -72,7 +73,7 @@ class CopyProcess {
     following.options.settle_bytes = 2U << 10;
     following.options.make_image = [this, &disk] {
       return Result<std::unique_ptr<CopyImage>>(
-          std::make_unique<TestImage>(node_, disk, testing::durable_server_options()));
+          std::make_unique<TestImage>(node_, disk, testing::durable_server_options(), &derive_step_));
     };
     process_ = std::make_unique<VacancyProcess>(world, node_, disk, *keeper_, address, ArrivalOptions(),
                                                 std::move(following));
@@ -102,6 +103,8 @@ class CopyProcess {
     if (here() && image_ == nullptr) image_ = vacancy().take_image();
     return image_ != nullptr;
   }
+  // Of a take-over.
+  DeriveStep& derive_step() { return derive_step_; }
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
@@ -111,6 +114,7 @@ class CopyProcess {
   FaultDisk& disk_;
   SimNode& node_;
   MemoryStore store_;
+  DeriveStep derive_step_;
   std::vector<std::string> lines_;
   std::unique_ptr<PlaceKeeper> keeper_;
   std::unique_ptr<VacancyProcess> process_;

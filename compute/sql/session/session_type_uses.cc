@@ -1,0 +1,318 @@
+// The uses of types that statements have made: columns of tables and views, functions, and texts of the
+// catalog. A type that is in use is not dropped. Everything here is read from the catalog of now.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "compute/sql/bind/bind_enumeration.h"
+#include "compute/sql/bind/bind_routine.h"
+#include "compute/sql/session/session.h"
+#include "compute/sql/value/generated_column.h"
+
+namespace namdb::sql {
+
+using reactor::Task;
+
+namespace {
+
+std::string name_in_quotes(std::string_view name) {
+  return "\"" + std::string(name) + "\"";
+}
+
+bool has_type(const storage::Table& table, std::uint32_t enumeration) {
+  return std::ranges::any_of(table.schema.columns(), [&](const layout::Column& column) {
+    return enumeration_of(column) == enumeration;
+  });
+}
+
+bool is_of(const Type& type, std::uint32_t enumeration) {
+  return is_made(type.id) && enumeration_id(type.id) == enumeration;
+}
+
+bool has_type(const RoutineSignature& signature, std::uint32_t enumeration) {
+  return is_of(signature.result, enumeration) ||
+         std::ranges::any_of(signature.parameters, [&](const RoutineParameter& parameter) {
+           return is_of(parameter.type, enumeration);
+         });
+}
+
+// An expression of a table that the catalog keeps as text.
+struct TableText {
+  std::string owner;  // "constraint c on table t"
+  std::string expression;
+};
+
+std::vector<TableText> texts_of(const std::string& table, const layout::Schema& schema,
+                                const std::vector<storage::TableCheck>& checks) {
+  std::vector<TableText> texts;
+  for (const storage::TableCheck& check : checks)
+    texts.push_back({"constraint " + check.name + " on table " + table, check.expression});
+  for (const layout::Column& column : schema.columns()) {
+    const auto generation = generation_of(column);
+    if (!generation) continue;
+    const std::string owner = is_index_column(column) ? "an index of table " + table
+                                                      : "column " + column.name + " of table " + table;
+    texts.push_back({owner, generation->expression});
+    if (!generation->predicate.empty()) texts.push_back({owner, generation->predicate});
+  }
+  return texts;
+}
+
+std::vector<TableText> texts_of(const storage::Table& table) {
+  return texts_of(table.name, table.schema, table.checks);
+}
+
+void add_types(const layout::Schema& schema, std::map<std::uint32_t, std::string>& used) {
+  for (const layout::Column& column : schema.columns()) {
+    if (const std::uint32_t id = enumeration_of(column); id != 0) used.emplace(id, "");
+  }
+}
+
+}  // namespace
+
+// Texts that name the type would mean nothing any more.
+Task<Status> Session::check_type_unnamed(const Enumeration* type) {
+  const auto routines = co_await engine_.routines();
+  if (!routines.ok()) co_return routines.status();
+  for (const storage::RoutineRef& routine : *routines) {
+    if (!is_procedure(*routine)) continue;
+    const auto signature = read_signature(routine);
+    if (!signature.ok() || !has_type(**signature, type->id)) continue;
+    co_return Status(
+        ErrorCode::feature_not_supported,
+        "RENAME of a type that function " + name_in_quotes(routine->name) + " names is not supported");
+  }
+  const auto tables = co_await engine_.tables();
+  if (!tables.ok()) co_return tables.status();
+  const auto refused = [](const std::string& by) {
+    return Status(ErrorCode::feature_not_supported,
+                  "RENAME of a type that " + by + " names is not supported");
+  };
+  for (const storage::TableRef& table : engine_.cached_tables()) {
+    for (const TableText& text : texts_of(*table)) {
+      std::string query = "SELECT " + text.expression;
+      if (co_await names_type(std::move(query), type))
+        co_return refused("an expression of table " + name_in_quotes(table->name));
+    }
+  }
+  const auto views = co_await read_views();
+  if (!views.ok()) co_return views.status();
+  for (const ViewRef& view : *views) {
+    std::string query = view->query;
+    if (co_await names_type(std::move(query), type)) co_return refused("view " + name_in_quotes(view->name));
+  }
+  co_return Status();
+}
+
+Task<bool> Session::names_type(std::string query, const Enumeration* type) {
+  ParsedText parsed = co_await parse(&query);
+  bool is_named = false;
+  for (std::size_t i = 0; parsed.error() == nullptr && i < parsed.tree().statement_count(); ++i) {
+    const Node statement = parsed.tree().statement(i);
+    if (statement.body == nullptr) continue;
+    for (const std::string_view name : types_named_by(*statement.body))
+      is_named = is_named || name == type->name || (name.starts_with('_') && name.substr(1) == type->name);
+  }
+  forget(std::move(parsed));
+  co_return is_named;
+}
+
+Task<void> Session::add_named_types(std::string query, UsedTypes* used) {
+  if (facts_.types == nullptr || facts_.types->empty()) co_return;
+  ParsedText parsed = co_await parse(&query);
+  for (std::size_t i = 0; parsed.error() == nullptr && i < parsed.tree().statement_count(); ++i) {
+    const Node statement = parsed.tree().statement(i);
+    if (statement.body == nullptr) continue;
+    for (std::string_view name : types_named_by(*statement.body)) {
+      auto known = facts_.types->find(name);
+      if (known == facts_.types->end() && name.starts_with('_')) known = facts_.types->find(name.substr(1));
+      if (known != facts_.types->end()) (*used)[enumeration_id(known->second)] = known->first;
+    }
+  }
+  forget(std::move(parsed));
+}
+
+Task<Status> Session::hold_types(const txn::TableDefinition* definition) {
+  UsedTypes used;
+  add_types(definition->schema, used);
+  for (const TableText& text : texts_of(definition->name, definition->schema, definition->checks)) {
+    std::string query = "SELECT " + text.expression;
+    co_await add_named_types(std::move(query), &used);
+  }
+  co_return co_await hold_types(std::move(used));
+}
+
+Task<Status> Session::hold_types(const View* view) {
+  UsedTypes used;
+  for (const View::Column& column : view->columns) {
+    if (is_made(column.type.id)) used.emplace(enumeration_id(column.type.id), "");
+  }
+  std::string query = view->query;
+  co_await add_named_types(std::move(query), &used);
+  co_return co_await hold_types(std::move(used));
+}
+
+Task<Status> Session::hold_types(const RoutineSignature* signature) {
+  UsedTypes used;
+  const auto add = [&used](const Type& type) {
+    if (is_made(type.id)) used.emplace(enumeration_id(type.id), "");
+  };
+  add(signature->result);
+  for (const RoutineParameter& parameter : signature->parameters) add(parameter.type);
+  if (used.empty()) co_return Status();
+  Status status = co_await hold_types(std::move(used));
+  if (status.ok()) status = co_await read_types();
+  if (!status.ok()) co_return status;
+  // A name of the text may mean nothing any more.
+  const storage::RoutineRef made = engine_.cached_routine(signature->name);
+  co_return made == nullptr ? Status() : signature_of(made, &facts_).status();
+}
+
+// A type is written anew, as it is, so that its entry has another version: a drop or a RENAME that has not
+// seen the use fails, and looks again.
+Task<Status> Session::hold_types(UsedTypes used) {
+  for (const auto& [id, name] : used) {
+    while (true) {
+      const auto all = co_await engine_.routines();
+      if (!all.ok()) co_return all.status();
+      const std::uint32_t wanted = id;
+      const auto there = std::ranges::find(*all, wanted, [](const auto& routine) { return routine->id; });
+      std::string known = name.empty() ? std::string(internal_type_name(enumeration_type(id))) : name;
+      const Status missing(ErrorCode::undefined_object, "type " + name_in_quotes(known) + " does not exist");
+      if (there == all->end()) co_return missing;
+      const Result<Enumeration> type = enumeration_of(**there);
+      if (!type.ok()) co_return type.status();
+      if (!name.empty() && type->name != name) co_return missing;
+      txn::RoutineDefinition definition;
+      definition.name = (*there)->name;
+      definition.text = (*there)->definition;
+      definition.replaces_version = (*there)->version;
+      Status status = co_await engine_.create_routine(std::move(definition));
+      if (status.ok()) break;
+      const bool is_other =
+          status.code() == ErrorCode::duplicate_function || status.code() == ErrorCode::undefined_function;
+      if (!is_other) co_return status;
+    }
+  }
+  co_return Status();
+}
+
+Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string text, std::string what) {
+  const auto refused = [&](const std::string& by) {
+    return Status(ErrorCode::feature_not_supported, what + " that " + by + " names is not supported");
+  };
+  const auto tables = co_await engine_.tables();
+  if (!tables.ok()) co_return tables.status();
+  std::vector<std::string> with_type;
+  for (const storage::TableRef& table : *tables) {
+    if (!has_type(*table, type->id)) continue;
+    with_type.push_back(table->name);
+    for (const TableText& one : texts_of(*table)) {
+      if (one.expression.find(text) != std::string::npos)
+        co_return refused("an expression of table " + name_in_quotes(table->name));
+    }
+  }
+  const auto views = co_await read_views();
+  if (!views.ok()) co_return views.status();
+  for (const ViewRef& view : *views) {
+    const bool reads =
+        std::ranges::any_of(with_type, [&view](const std::string& table) { return view->reads(table); });
+    const bool shows = std::ranges::any_of(
+        view->columns, [&](const View::Column& column) { return is_of(column.type, type->id); });
+    if ((reads || shows) && view->query.find(text) != std::string::npos)
+      co_return refused("view " + name_in_quotes(view->name));
+  }
+  co_return Status();
+}
+
+Task<Status> Session::find_type_dependents(std::uint32_t id, Dependents* dependents) {
+  const Enumeration* const type = known_enumeration(enumeration_type(id));
+  const std::string shown(type_name(enumeration_type(id)));
+  const auto note = [&](std::string dependent) {
+    if (std::ranges::find(dependents->names, dependent) != dependents->names.end()) return;
+    dependents->texts.push_back(dependent + " depends on type " + shown);
+    dependents->names.push_back(std::move(dependent));
+  };
+  const auto read = co_await engine_.tables();
+  if (!read.ok()) co_return read.status();
+  // Those that ALTER TABLE fills count, too: they will be the tables.
+  std::vector<storage::TableRef> tables = engine_.cached_tables();
+  for (const storage::TableRef& table : tables) {
+    const auto replaced =
+        std::ranges::find(tables, table->replaces, [](const storage::TableRef& other) { return other->id; });
+    const std::string& name =
+        table->replaces == 0 || replaced == tables.end() ? table->name : (*replaced)->name;
+    if (dropped_in_block_.contains(name)) continue;
+    for (const layout::Column& column : table->schema.columns()) {
+      if (enumeration_of(column) == id) note("column " + column.name + " of table " + name);
+    }
+    for (const TableText& text : texts_of(name, table->schema, table->checks)) {
+      std::string query = "SELECT " + text.expression;
+      if (type != nullptr && co_await names_type(std::move(query), type)) note(text.owner);
+    }
+  }
+  const auto routines = co_await engine_.routines();
+  if (!routines.ok()) co_return routines.status();
+  for (const storage::RoutineRef& routine : *routines) {
+    if (storage::is_view(*routine)) {
+      const Result<ViewRef> view = view_of(*routine);
+      if (!view.ok()) co_return view.status();
+      for (const View::Column& column : (*view)->columns) {
+        if (is_of(column.type, id)) note("column " + column.name + " of view " + (*view)->name);
+      }
+      std::string query = (*view)->query;
+      if (type != nullptr && co_await names_type(std::move(query), type)) note("view " + (*view)->name);
+    }
+    if (!is_procedure(*routine)) continue;
+    const auto signature = read_signature(routine);
+    if (!signature.ok()) continue;
+    std::string types;
+    for (const RoutineParameter& parameter : (*signature)->parameters) {
+      if (parameter.is_input())
+        types += (types.empty() ? "" : ",") + std::string(type_name(parameter.type.id));
+    }
+    if (has_type(**signature, id)) note("function " + (*signature)->name + "(" + types + ")");
+  }
+  co_return Status();
+}
+
+// Its version is read before its uses. A session that uses it writes it anew, with another version, after its
+// use is in the catalog (hold_types): so the uses are read again then.
+Task<Status> Session::drop_type(std::uint32_t id) {
+  while (true) {
+    // Functions that name it are read with the types of now.
+    Status status = co_await read_types();
+    if (!status.ok()) co_return status;
+    types_version_ = 0;
+    const auto all = co_await engine_.routines();
+    if (!all.ok()) co_return all.status();
+    const auto there = std::ranges::find(*all, id, [](const auto& routine) { return routine->id; });
+    if (there == all->end()) co_return Status();  // another session has dropped it
+    Result<Enumeration> type = enumeration_of(**there);
+    if (!type.ok()) co_return type.status();
+    const std::string name = type->name;
+    know_enumeration(std::move(type).value());
+    Dependents dependents;
+    status = co_await find_type_dependents(id, &dependents);
+    Drop drop;
+    drop.kind = RelationKind::type;
+    if (status.ok() && !dependents.names.empty()) status = refuse_drop(drop, {name}, dependents);
+    if (!status.ok()) co_return status;
+    std::string key = (*there)->name;
+    status = co_await engine_.drop_routine(std::move(key), (*there)->version);
+    if (status.ok() || status.code() != ErrorCode::undefined_function) co_return status;
+  }
+}
+
+Task<Status> Session::drop_type_unless_used(std::uint32_t id, ResultSink& sink) {
+  const ErrorFields error = error_;
+  Status status = co_await drop_type(id);
+  if (status.ok() || status.code() != ErrorCode::dependent_objects_still_exist) co_return status;
+  notify(sink, "WARNING", "01000",
+         "type " + std::string(type_name(enumeration_type(id))) + " stays: " + error_.detail);
+  error_ = error;
+  co_return Status();
+}
+
+}  // namespace namdb::sql
