@@ -22,8 +22,6 @@ namespace {
 constexpr std::size_t kRowsAtOnce = 1024;
 // The forgotten timestamp's position among the floors, as a bit.
 constexpr std::uint32_t kForgotten = 1;
-// So many words are not worth a read each.
-constexpr int kManyFloors = 8;
 
 GlobalAddress floor_word(std::size_t server, std::size_t position) {
   return {static_cast<layout::ServerId>(server), layout::timestamp_floor_offset(position)};

@@ -12,13 +12,6 @@ using layout::GlobalAddress;
 using layout::HeaderWord;
 using txn::RowId;
 
-namespace {
-
-// So many words are not worth a read each.
-constexpr int kManyFloors = 8;
-
-}  // namespace
-
 std::uint64_t WriteSetLocks::lease(GlobalAddress record) const {
   const auto found = std::ranges::find(leases_, record, &Lease::record);
   return found == leases_.end() ? 0 : found->timestamp;

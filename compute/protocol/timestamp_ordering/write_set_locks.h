@@ -23,6 +23,9 @@
 
 namespace namdb::protocol {
 
+// So many floors are not worth a READ each.
+inline constexpr int kManyFloors = 8;
+
 class WriteSetLocks final : public TwoPhaseLocking {
  public:
   // Leases stand where WAITDIE has its waiters.

@@ -9,7 +9,7 @@
 #include "compute/txn/lock_time.h"
 
 namespace namdb::protocol::testing {
-namespace {
+namespace write_set_locks_test {
 
 using layout::HeaderWord;
 
@@ -30,8 +30,6 @@ struct FetchScene : TimestampScene {
     worker.executor.run_ready();
   }
 };
-
-}  // namespace
 
 TEST_CASE("rows that may be written are locked as they are read, and those that are only read are not",
           "[lock-time]") {
@@ -217,4 +215,5 @@ TEST_CASE("a time to lock is refused under protocols that leave no choice", "[lo
         "--lock-at commit: protocol nowait leaves no choice; mvcc and sundial do");
 }
 
+}  // namespace write_set_locks_test
 }  // namespace namdb::protocol::testing
