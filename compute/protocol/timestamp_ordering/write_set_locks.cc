@@ -55,13 +55,17 @@ void WriteSetLocks::read_behind_locks(txn::BatchSet& batches) {
 }
 
 void WriteSetLocks::check_locks() {
+  take_floors();
+  TwoPhaseLocking::check_locks();
+}
+
+void WriteSetLocks::take_floors() {
   for (WantedFloors& wanted : wanted_) {
     if (!wanted.words) continue;
     for (std::size_t position = 0; position < floors_.size(); ++position)
       floors_[position] = std::max(floors_[position], layout::load_word(wanted.words.data() + 8 * position));
     wanted.words.reset();
   }
-  TwoPhaseLocking::check_locks();
 }
 
 ReadDecision WriteSetLocks::meet_lock(HeaderWord lock) {
@@ -106,6 +110,7 @@ reactor::Task<Status> WriteSetLocks::after_fetch(std::span<const RowId> rows) {
     to_lock.push_back(row);
   }
   Status status = co_await lock_rows(std::move(to_lock));
+  take_floors();  // those READ behind locks that did not go along with the READ of their rows
   wanted_.clear();
   if (!status.ok()) co_return status;
   co_return transaction().control().timestamps()->go_after_locked(newest(rows));

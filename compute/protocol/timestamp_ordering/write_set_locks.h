@@ -61,6 +61,8 @@ class WriteSetLocks final : public TwoPhaseLocking {
     fabric::LocalBuffer words;  // those of a batch that is under way
   };
   void want_floor(const storage::Table& table, layout::ServerId server);
+  // The batches with READs of floors have run.
+  void take_floors();
   // The timestamp that the transaction must exceed if it writes all of these rows that it has locked.
   std::uint64_t newest(std::span<const txn::RowId> rows) const;
 
