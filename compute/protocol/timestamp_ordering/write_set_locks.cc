@@ -110,7 +110,7 @@ reactor::Task<Status> WriteSetLocks::after_fetch(std::span<const RowId> rows) {
     to_lock.push_back(row);
   }
   Status status = co_await lock_rows(std::move(to_lock));
-  take_floors();  // those READ behind locks that did not go along with the READ of their rows
+  take_floors();  // those READ behind locks that were not sent with the READ of their rows
   wanted_.clear();
   if (!status.ok()) co_return status;
   co_return transaction().control().timestamps()->go_after_locked(newest(rows));
