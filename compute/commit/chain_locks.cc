@@ -148,8 +148,7 @@ void ChainLocks::check() {
 
 void ChainLocks::note_held() {
   for (ChainLock& chain : chains_) {
-    if (chain.state == State::posted)
-      chain.held = layout::load_word(chain.words) == chain.expected.value();
+    if (chain.state == State::posted) chain.held = layout::load_word(chain.words) == chain.expected.value();
   }
 }
 

@@ -28,7 +28,7 @@ using Values = std::vector<Value>;
 
 constexpr std::int64_t kCustomers = 60;
 
-// What one transaction takes, and the payload of its one-sided operations.
+// The cost of one transaction: memory, and the payload of its operations and calls.
 struct Figures {
   MemoryUse memory;
   std::uint64_t moved_bytes = 0;
@@ -95,8 +95,8 @@ Task<void> measure(EngineProcedure* procedure, txn::Session* session, const Valu
 class Bench {
  public:
   Bench() {
-    auto server = support::ServerThread::start(
-        {.region_bytes = 256U << 20, .memory_server = memory::Options()});
+    auto server =
+        support::ServerThread::start({.region_bytes = 256U << 20, .memory_server = memory::Options()});
     REQUIRE(server.ok());
     server_ = std::move(server).value();
     auto host = EngineHost::open({.memory_servers = {server_->address()}});
@@ -123,8 +123,8 @@ class Bench {
     const std::int64_t before_bytes = procedure->metrics().at("bytes");
     Figures figures;
     Status status;
-    host_->run(measure(procedure.get(), session_.get(), &arguments, &results_[name], &figures.memory,
-                       &status));
+    host_->run(
+        measure(procedure.get(), session_.get(), &arguments, &results_[name], &figures.memory, &status));
     INFO(name << ": " << status.to_string());
     REQUIRE(status.ok());
     figures.moved_bytes = static_cast<std::uint64_t>(procedure->metrics().at("bytes") - before_bytes);
@@ -215,14 +215,13 @@ TEST_CASE("transactions of SmallBank take so much memory and copy so many bytes"
   check_type({"smallbank_write_check", {0, 0, 0, 0}}, one_and_amount);
   check_type({"smallbank_send_payment", {0, 0, 0, 0}},
              [](std::int64_t i) { return Values{2 * i, 2 * i + 1, std::int64_t{100}}; });
-  check_type({"smallbank_amalgamate", {0, 0, 0, 0}},
-             [](std::int64_t i) { return Values{2 * i, 2 * i + 1}; });
+  check_type({"smallbank_amalgamate", {0, 0, 0, 0}}, [](std::int64_t i) { return Values{2 * i, 2 * i + 1}; });
 }
 
 TEST_CASE("transactions of TPC-C take so much memory and copy so many bytes", "[memory]") {
   Bench bench;
   load_tpcc(bench);
-  // What was loaded has orders of all lengths; those that are delivered below have ten lines each.
+  // Orders that were loaded are of all lengths; those that are delivered below have ten lines each.
   do {
     bench.call("tpcc_delivery", {std::int64_t{1}, std::int64_t{7}});
   } while (std::get<std::int64_t>(bench.results("tpcc_delivery").front()) != 0);
@@ -230,13 +229,13 @@ TEST_CASE("transactions of TPC-C take so much memory and copy so many bytes", "[
   const auto order = [](std::int64_t i) { return ten_items(1 + i % 10, i / 10); };
   check({"tpcc_new_order", {0, 0, 0, 0}}, bench.least_of(10 * kOrders, "tpcc_new_order", order));
   check({"tpcc_delivery", {0, 0, 0, 0}}, bench.least_of(kOrders, "tpcc_delivery", [](std::int64_t) {
-          return Values{std::int64_t{1}, std::int64_t{7}};
-        }));
+    return Values{std::int64_t{1}, std::int64_t{7}};
+  }));
   constexpr int kCalls = 25;
   const auto pay = [](std::int64_t i) {
     const std::int64_t customer = 1 + i;
-    return Values{std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, std::int64_t{1}, customer,
-                  std::int64_t{100}};
+    return Values{std::int64_t{1}, std::int64_t{1}, std::int64_t{1},
+                  std::int64_t{1}, customer,        std::int64_t{100}};
   };
   bench.least_of(kCalls, "tpcc_payment", pay);
   check({"tpcc_payment", {0, 0, 0, 0}}, bench.least_of(kCalls, "tpcc_payment", pay));
@@ -245,9 +244,7 @@ TEST_CASE("transactions of TPC-C take so much memory and copy so many bytes", "[
   };
   bench.least_of(kCalls, "tpcc_order_status", look);
   check({"tpcc_order_status", {0, 0, 0, 0}}, bench.least_of(kCalls, "tpcc_order_status", look));
-  const auto level = [](std::int64_t i) {
-    return Values{std::int64_t{1}, 1 + i % 10, std::int64_t{15}};
-  };
+  const auto level = [](std::int64_t i) { return Values{std::int64_t{1}, 1 + i % 10, std::int64_t{15}}; };
   bench.least_of(kCalls, "tpcc_stock_level", level);
   check({"tpcc_stock_level", {0, 0, 0, 0}}, bench.least_of(kCalls, "tpcc_stock_level", level));
 }
