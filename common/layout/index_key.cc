@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "common/layout/index_page.h"
 #include "common/layout/long_value.h"
@@ -235,16 +234,6 @@ IndexKey index_key(const IndexShape& shape, const RowView& row) {
     if (declared) key.declared_bytes = key.bytes.size();
   }
   return key;
-}
-
-bool has_same_fields(const IndexShape& shape, const RowView& left, const RowView& right) {
-  const Schema& schema = shape.schema();
-  return std::ranges::all_of(shape.parts(), [&](const IndexColumn& part) {
-    const std::uint32_t at = schema.field_offset(part.column);
-    return left.is_null(part.column) == right.is_null(part.column) &&
-           std::memcmp(left.bytes().data() + at, right.bytes().data() + at,
-                       schema.columns()[part.column].field_bytes()) == 0;
-  });
 }
 
 IndexPrefix& IndexPrefix::null() {

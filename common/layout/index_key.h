@@ -70,9 +70,6 @@ struct IndexKey {
 
 // The key of a row.
 IndexKey index_key(const IndexShape& shape, const RowView& row);
-// Whether two rows have the same bytes in all columns of the keys. Then their keys are the same; otherwise
-// they may be.
-bool has_same_fields(const IndexShape& shape, const RowView& left, const RowView& right);
 
 // Builds the first columns of a key from values, for bounds of a search. Borrows the shape.
 class IndexPrefix {

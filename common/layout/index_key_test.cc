@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "common/base/random.h"
+#include "common/layout/same_fields.h"
 #include "common/layout/wide_value.h"
 
 namespace namdb::layout {

@@ -1,6 +1,7 @@
 #include "compute/index/index_writes.h"
 
 #include "common/layout/index_page.h"
+#include "common/layout/same_fields.h"
 #include "compute/index/verdict_queue.h"
 #include "compute/txn/backoff.h"
 #include "compute/txn/errors.h"

@@ -21,6 +21,10 @@ namespace {
 // A fetch of so many rows that are inserted does not ask for the cached locations of their keys, which would
 // come from memory one by one; and it has the commit's records reserved.
 constexpr std::size_t kManyRows = 256;
+// Of so many rows that are fetched at once, those whose records lie side by side are READ together. (Of more
+// the bytes between them might be too many.)
+constexpr std::size_t kLeastNear = 64;
+constexpr std::size_t kMostNear = 4096;
 
 }  // namespace
 
@@ -192,6 +196,8 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   }
   if (!control().reads_deferred()) deferred.forget_ended();
   const ReadWriteSet::Rows asked = rows().take_unfetched();
+  lookups.reserve(asked.size());
+  tables.reserve(asked.size());
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;
   reactor::PooledVector<RowId> to_lock;
@@ -219,7 +225,11 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     }
   }
   if (worker().cluster.optimisations().speculative_reads) {
-    status = co_await run_lookups(this, std::move(lookups), std::move(tables));
+    // Where this processor copies the bytes itself, those between records cost more than operations do.
+    const bool near = lookups.size() >= kLeastNear && lookups.size() <= kMostNear && locking == nullptr &&
+                      !timestamps && !lookup_batches().was_complete_at_once();
+    status = co_await run_lookups(this, std::move(lookups), std::move(tables),
+                                  near ? Together::near : Together::no);
   } else {
     status = co_await run_one_by_one(this, &lookups, &tables);
   }

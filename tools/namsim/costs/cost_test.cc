@@ -300,6 +300,21 @@ TEST_CASE("a delivery to ten districts takes no more than 12 round trips", "[cos
   CHECK(cost.round_trips <= 12);
 }
 
+TEST_CASE("stock-level READs order lines and stocks together where they lie side by side", "[cost]") {
+  Bench bench(1, txn::SnapshotSource::Mode::reads);
+  load_tpcc(bench, {.warehouses = 1, .items = 100, .customers_per_district = 30, .orders_per_district = 30});
+  const auto look = [&bench](std::int64_t district) {
+    return bench.cost("tpcc_stock_level", {std::int64_t{1}, district, std::int64_t{15}});
+  };
+  look(1);  // the places of its rows are known from here on
+  const OperationCounters cost = look(1);
+  CHECK(cost.calls == 0);
+  CHECK(cost.rereads == 0);
+  CHECK(cost.round_trips <= 6);
+  // Two of the snapshot, district and 20 orders; the others are some 200 order lines and nearly all stocks.
+  CHECK(cost.reads < 100);
+}
+
 TEST_CASE("new-order of ten items takes 5 round trips on one memory server and 7 on several", "[cost]") {
   for (const std::uint32_t memory_servers : {1U, 2U}) {
     Bench bench(memory_servers, txn::SnapshotSource::Mode::reads);
