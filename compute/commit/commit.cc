@@ -85,8 +85,6 @@ reactor::Task<Status> Commit::run() {
   status = co_await lock();
   if (status.ok() && journal_.in_room()) status = co_await journal_.borrow_rooms();
   const bool changes_indexes = status.ok() && indexes_.any();
-  built_ = parts_of_rows();
-  // Versions with timestamps are built once they have been validated.
   const bool builds = transaction_.control().timestamps() == nullptr;
   const IndexWrites::Meanwhile meanwhile = [this, builds] { return builds && build_more_images(); };
   if (changes_indexes) status = co_await indexes_.run(stamp_, &meanwhile);
@@ -208,20 +206,36 @@ reactor::Task<Status> Commit::lock() {
   Timestamps* const timestamps = transaction_.control().timestamps();
   if (timestamps != nullptr) timestamps->read_behind_locks(batches_);
   if (together) check_behind_locks();
-  Status ahead;
   if (!batches_.empty()) {
     indexes_.post_ahead();
     const Status asked = co_await batches_.run(counters_, layout::Stage::lock);
     checked_ = checked_ && asked.ok();
-    if (indexes_.any()) ahead = co_await indexes_.finish_ahead();
     if (!asked.ok() && needs_lost()) {
+      const Status changed = co_await indexes_.finish_ahead();
+      (void)changed;
       note_locks();
       co_return lost_connection(asked);
     }
   }
+  // Locks that were taken at once are here before the memory server has even been woken for the entries: the
+  // turn's end wakes it, and the rest of the work goes on meanwhile.
+  if (indexes_.ahead_pending()) co_await worker_.executor.yield();
+  Status status = co_await take_places();
+  built_ = parts_of_rows();
+  // Versions with timestamps are built once they have been validated.
+  bool builds = status.ok() && timestamps == nullptr;
+  while (builds && indexes_.ahead_pending()) builds = build_more_images();
+  if (indexes_.any()) {
+    Status ahead = co_await indexes_.finish_ahead();
+    if (status.ok()) status = std::move(ahead);
+  }
+  co_return status;
+}
+
+// The locks have been asked for.
+reactor::Task<Status> Commit::take_places() {
   Status status = examine_locks();
   checked_ = checked_ && chains_.all_taken();
-  if (status.ok()) status = std::move(ahead);
   if (status.ok() && !chains_.empty()) status = co_await chains_.retry(stamp_);
   if (!status.ok()) co_return status;
   for (RecordLock& record : records_) {

@@ -97,6 +97,8 @@ class Commit final : private JournalContents {
   void add_updates(JournalBytes& bytes) const;
   Status check_reachable() const;
   reactor::Task<Status> lock();
+  // The rest of it, while memory servers change entries of indexes.
+  reactor::Task<Status> take_places();
   void post_locks(const RowParts& part);
   // Where it locks and validates in one call: READs behind the CASes that are in the batches.
   void check_behind_locks();

@@ -44,9 +44,10 @@ class IndexWrites {
   // The commit changes indexes.
   bool any() const { return !changes_.empty(); }
   // The locks are about to be posted: posts the changes that may be sent ahead of them. The caller awaits
-  // finish_ahead() as soon as their round trip is over, also after an error.
+  // finish_ahead() once they are taken, also after an error.
   void post_ahead();
   reactor::Task<Status> finish_ahead();
+  bool ahead_pending() const { return ahead_calls_ && ahead_calls_->pending(); }
   // Some displaced versions had entries that the new versions do not have.
   bool leaves_entries() const;
   // All locks are held, and the displaced versions are those that were read: sends the rest. Errors before
