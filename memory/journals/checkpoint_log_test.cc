@@ -16,6 +16,7 @@
 #include "memory/log/log_reader.h"
 #include "memory/log/testing/fault_disk.h"
 #include "memory/log/testing/run_task.h"
+#include "memory/log/testing/small_log.h"
 
 namespace namdb::memory {
 namespace checkpoint_log_test {
@@ -30,11 +31,8 @@ using testing::run_task;
 constexpr std::uint64_t kExtent_bytes = 64U << 10;  // journal_options()
 
 LogOptions checkpoint_log_options() {
-  LogOptions options;
+  LogOptions options = testing::small_log_options();
   options.segment_bytes = 64U << 10;
-  options.max_bytes = 512U << 10;
-  options.max_block_bytes = 8U << 10;
-  options.reserve_bytes = 8U << 10;
   return options;
 }
 
@@ -42,7 +40,7 @@ LogOptions checkpoint_log_options() {
 struct CheckpointHost {
   CheckpointHost()
       : disk(executor, 1),
-        log(std::move(*run_task(executor, Log::create(executor, disk, "data/log", LogIdentity{77, {1234, 0}},
+        log(std::move(*run_task(executor, Log::create(executor, disk, "data/log", testing::kIdentity,
                                                       checkpoint_log_options())))),
         sink(*log),
         journals(executor, *memory.region, memory.options, peers),

@@ -16,6 +16,7 @@
 #include "memory/log/log_reader.h"
 #include "memory/log/testing/fault_disk.h"
 #include "memory/log/testing/run_task.h"
+#include "memory/log/testing/small_log.h"
 
 namespace namdb::memory {
 namespace disk_log_sink_test {
@@ -26,19 +27,9 @@ using testing::JournalOwner;
 using testing::JournalRegion;
 using testing::run_task;
 
-const LogIdentity kJournalLog{77, {1234, 0}};
 const std::string kJournalFolder = "data/log";
 constexpr std::uint32_t kOwners = 2;
 constexpr std::uint32_t kCommits = 16;
-
-LogOptions journal_log_options() {
-  LogOptions options;
-  options.segment_bytes = 32U << 10;
-  options.max_bytes = 512U << 10;
-  options.max_block_bytes = 8U << 10;
-  options.reserve_bytes = 8U << 10;
-  return options;
-}
 
 // All that owners were told.
 struct AcknowledgedEntries {
@@ -87,8 +78,8 @@ reactor::Task<void> commit_some(OwnerLife life, std::uint64_t seed) {
 
 // Until the disk stops, or all is done.
 reactor::Task<void> live(ManualExecutor* executor, FaultDisk* disk, AcknowledgedEntries* acknowledged) {
-  const LogOptions options = journal_log_options();
-  auto log = co_await Log::create(*executor, *disk, kJournalFolder, kJournalLog, options);
+  const LogOptions options = testing::small_log_options();
+  auto log = co_await Log::create(*executor, *disk, kJournalFolder, testing::kIdentity, options);
   if (!log.ok()) co_return;
   {
     JournalRegion memory;
@@ -117,7 +108,7 @@ reactor::Task<void> live(ManualExecutor* executor, FaultDisk* disk, Acknowledged
 
 reactor::Task<void> read_entries(FaultDisk* disk, AcknowledgedEntries* found) {
   LogReader reader(*disk, kJournalFolder);
-  const Status status = co_await reader.open(0, kJournalLog.owner);
+  const Status status = co_await reader.open(0, testing::kIdentity.owner);
   if (!status.ok()) co_return;  // there was no log yet
   while (true) {
     const auto record = co_await reader.next();

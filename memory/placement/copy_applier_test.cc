@@ -10,24 +10,16 @@
 
 #include "memory/log/testing/fault_disk.h"
 #include "memory/log/testing/run_task.h"
+#include "memory/log/testing/small_log.h"
 
 namespace namdb::memory {
 namespace copy_applier_test {
 
 using reactor::testing::ManualExecutor;
 using testing::FaultDisk;
+using testing::kIdentity;
 using testing::run_task;
-
-const LogIdentity kLogIdentity{77, {1234, 0}};
-
-LogOptions log_options() {
-  LogOptions options;
-  options.segment_bytes = 32U << 10;
-  options.max_bytes = 512U << 10;
-  options.max_block_bytes = 8U << 10;
-  options.reserve_bytes = 8U << 10;
-  return options;
-}
+using testing::small_log_options;
 
 struct Applied {
   LogPosition begin = 0;
@@ -98,15 +90,15 @@ struct AppliedCopy {
                       8U << 10};
 
   AppliedCopy() {
-    log =
-        std::move(*run_task(executor, Log::create(executor, disk, "first/log", kLogIdentity, log_options())));
+    log = std::move(
+        *run_task(executor, Log::create(executor, disk, "first/log", kIdentity, small_log_options())));
     tails.push_back(log->tail());
     log->watch_blocks([this](const Log::SealedBlock& block) {
       blocks.emplace_back(block.bytes.begin(), block.bytes.end());
       tails.push_back(block.behind);
     });
     copy = std::move(*run_task(
-        executor, Log::create_copy(executor, disk, "copy/log", kLogIdentity, tails[0], log_options())));
+        executor, Log::create_copy(executor, disk, "copy/log", kIdentity, tails[0], small_log_options())));
   }
   ~AppliedCopy() {
     run_task(executor, applier.close());

@@ -14,12 +14,26 @@ using placement::ConfigurationStore;
 using placement::Place;
 using placement::testing::MemoryStore;
 
-// Only a host that the store lists may take over: this one reads that it is listed.
-class Unlisted final : public ConfigurationStore {
+// The store, as the host at an address sees it: doubles change its words.
+class SeenStore : public ConfigurationStore {
  public:
-  Unlisted(std::unique_ptr<MemoryStore> store, std::string address)
+  SeenStore(std::unique_ptr<MemoryStore> store, std::string address)
       : store_(std::move(store)), address_(std::move(address)) {}
   std::string name() const override { return store_->name(); }
+  reactor::Task<Result<bool>> replace(std::uint64_t revision, Configuration next) override {
+    co_return co_await store_->replace(revision, std::move(next));
+  }
+  reactor::Task<void> close() override { co_await store_->close(); }
+
+ protected:
+  std::unique_ptr<MemoryStore> store_;
+  std::string address_;
+};
+
+// Only a host that the store lists may take over: this one reads that it is listed.
+class Unlisted final : public SeenStore {
+ public:
+  using SeenStore::SeenStore;
   reactor::Task<Result<Stored>> read() override {
     auto stored = co_await store_->read();
     if (!stored.ok()) co_return stored.status();
@@ -34,22 +48,12 @@ class Unlisted final : public ConfigurationStore {
     }
     co_return std::move(stored);
   }
-  reactor::Task<Result<bool>> replace(std::uint64_t revision, Configuration next) override {
-    co_return co_await store_->replace(revision, std::move(next));
-  }
-  reactor::Task<void> close() override { co_await store_->close(); }
-
- private:
-  std::unique_ptr<MemoryStore> store_;
-  std::string address_;
 };
 
 // A primary that is deposed learns it from the store: this one goes by its own words.
-class Stubborn final : public ConfigurationStore {
+class Stubborn final : public SeenStore {
  public:
-  Stubborn(std::unique_ptr<MemoryStore> store, std::string address)
-      : store_(std::move(store)), address_(std::move(address)) {}
-  std::string name() const override { return store_->name(); }
+  using SeenStore::SeenStore;
   reactor::Task<Result<Stored>> read() override {
     auto stored = co_await store_->read();
     if (!stored.ok()) co_return stored.status();
@@ -75,14 +79,11 @@ class Stubborn final : public ConfigurationStore {
     if (replaced.ok() && *replaced && place.address == address_) believed_ = place;
     co_return replaced;
   }
-  reactor::Task<void> close() override { co_await store_->close(); }
 
  private:
   // "sim:m1-2" is a host of region 1.
   std::size_t region() const { return static_cast<std::size_t>(address_[5] - '0'); }
 
-  std::unique_ptr<MemoryStore> store_;
-  std::string address_;
   Place believed_;
   bool deposed_ = false;
 };
