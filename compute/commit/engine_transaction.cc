@@ -77,6 +77,13 @@ Status EngineTransaction::check_writable() {
   return {};
 }
 
+bool EngineTransaction::may_commit(Status& status) {
+  status = check_going_on();
+  if (!status.ok()) return false;
+  status = check_writable();
+  return status.ok();
+}
+
 reactor::Task<Status> EngineTransaction::commit() {
   if (ended() && !failure().ok()) co_return failure();
   if (ended()) co_return Status(ErrorCode::no_active_transaction, "the transaction has ended");
@@ -90,9 +97,7 @@ reactor::Task<Status> EngineTransaction::commit() {
   if (status.ok() && wrote) {
     // Of one session nothing is lost that is older than what is on disk.
     if (!may_answer_early() && !session().deferred.settled()) status = co_await settle_deferred();
-    if (status.ok()) status = check_going_on();
-    if (status.ok()) status = check_writable();
-    if (status.ok()) {
+    if (status.ok() && may_commit(status)) {
       txn::CommitId id;
       {
         Commit commit(*this);

@@ -89,7 +89,7 @@ RowId StagedTransaction::read(const TableRef& table, std::span<const std::byte> 
   wanted.only_read = !locks_rows || read_locks != txn::ReadLocks::exclusive;
   if (!locks_rows || !wanted.only_read || read_locks == txn::ReadLocks::none) return row;
   // Entries of a hash index are validated: their writers lock them at commit only.
-  const bool leases = control().locking()->leases_rows() && !table->schema.chained();
+  const bool leases = worker().cluster.protocol().leases_reads && !table->schema.chained();
   wanted.shares = leases || table->record.reader_words != 0;
   return row;
 }
@@ -108,7 +108,7 @@ RowId StagedTransaction::insert(const TableRef& table, std::span<const std::byte
   rows().before_write(row);
   const bool replaces = access.write == WriteKind::erase;
   if (!replaces && !access.fetched()) access.insert_asked = true;
-  access.image = fabric::LocalBuffer(worker().cluster.pool(), table->record.locked_bytes());
+  access.image = image_buffers().take(table->record.locked_bytes());
   access.write = replaces ? WriteKind::update : WriteKind::insert;
   std::ranges::copy(row_bytes, access.image_row().begin());
   return row;
@@ -126,7 +126,7 @@ layout::RowWriter StagedTransaction::update(RowId row) {
   NAMDB_CHECK(access.found());
   rows().before_write(row);
   if (access.write == WriteKind::none) {
-    access.image = fabric::LocalBuffer(worker().cluster.pool(), access.table->record.locked_bytes());
+    access.image = image_buffers().take(access.table->record.locked_bytes());
     std::ranges::copy(access.lookup.payload(), access.image_row().begin());
     access.write = WriteKind::update;
   }
@@ -184,16 +184,20 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   Lookups lookups;
   LookupTables tables;
   Status status;
-  txn::DeferredCommits& deferred = session().deferred;
-  const bool unsettled = control().reads_deferred() ? deferred.any_cut_off() : !deferred.settled();
-  if (unsettled) {
+  while (!visibility().may_read_behind(session().deferred)) {
     status = co_await settle_deferred();
     if (!status.ok()) co_return status;
   }
-  if (!control().reads_deferred()) deferred.forget_ended();
   const ReadWriteSet::Rows asked = rows().take_unfetched();
+  lookups.reserve(asked.size());
+  tables.reserve(asked.size());
+  std::size_t looked_for_bytes = 0;
+  for (const RowId row : asked)
+    looked_for_bytes += txn::RowBuffers::piece_bytes(Lookup::buffer_bytes(*rows()[row].table));
+  lookup_buffers().expect(looked_for_bytes);
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;
+  const bool reads_trailer = worker().cluster.protocol().reads_trailer;
   reactor::PooledVector<RowId> to_lock;
   if (locking != nullptr) {
     std::ranges::copy_if(asked, std::back_inserter(to_lock),
@@ -205,14 +209,14 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     Access& access = rows()[row];
     if (!access.fetched() && access.lookup.state() == Lookup::State::idle) {
       const bool is_new = access.insert_asked && asked.size() >= kManyRows;
-      access.lookup.start(worker(), *access.table, access.key, access.key_hash, is_new);
+      access.lookup.start(worker(), *access.table, access.key, access.key_hash, is_new, &lookup_buffers());
       if (access.insert_asked) access.lookup.expect_absent();
       if (timestamps) {
         access.lookup.read_with_lease();
       } else if (access.shares) {
-        access.lookup.read_with_shared_lock(locking->has_waiters());
+        access.lookup.read_with_shared_lock(reads_trailer);
       } else if (!access.only_read) {
-        access.lookup.read_with_lock(locking != nullptr && locking->has_waiters());
+        access.lookup.read_with_lock(reads_trailer);
       }
       lookups.push_back(&access.lookup);
       tables.push_back(access.table.get());
@@ -292,7 +296,8 @@ reactor::Task<Status> StagedTransaction::confirm_primaries() {
 }
 
 void StagedTransaction::lock_written_reads() {
-  if (!worker().cluster.shared_read_locks() && !control().locking()->leases_rows()) return;
+  const txn::Cluster& cluster = worker().cluster;
+  if (!cluster.shared_read_locks() && !cluster.protocol().leases_reads) return;
   for (const Access& access : accesses()) {
     if (access.write != WriteKind::none && access.only_read && access.stored()) get(access.table, access.key);
   }

@@ -32,7 +32,8 @@ constexpr std::uint32_t kPartGap_bytes = 8;
 
 bool TableRead::possible(TransactionState& transaction) {
   return transaction.worker().scan_reads == txn::ScanReads::calls &&
-         transaction.control().waits_for_publish() && transaction.control().validation() == nullptr;
+         transaction.worker().cluster.protocol().visible_by_publish &&
+         transaction.control().validation() == nullptr;
 }
 
 TableRead::~TableRead() {
@@ -114,9 +115,8 @@ reactor::Task<Status> TableRead::next_block(txn::RowBlock& rows) {
         if (whole_) own_inserts(rows);
         break;
       }
-      status = co_await receive();
-      if (status.ok()) status = take_rows(rows);
-      if (!status.ok()) co_return status;
+      if (Status received = co_await receive(); !received.ok()) co_return received;
+      if (Status taken = take_rows(rows); !taken.ok()) co_return taken;
     }
     if (next_place_ < places_.size()) status = co_await look_up(&rows);
     if (!status.ok()) co_return status;

@@ -13,17 +13,6 @@ using placement::FollowReply;
 using placement::FollowRequest;
 using placement::Place;
 
-namespace {
-
-// A waiting call looks this often whether its caller is gone.
-constexpr std::uint64_t kCallerLook_ns = 50 * kMillisecond_ns;
-
-Status region_ends() {
-  return Status(ErrorCode::cannot_connect_now, "the memory server opens, or ends");
-}
-
-}  // namespace
-
 Copies::Copies(ServerState& server, Disk& disk, Log& log, CheckpointStore& checkpoints, PlaceKeeper& keeper,
                placement::ConfigurationStore& store, Stored stored, CopiesOptions options)
     : server_(server),
@@ -45,8 +34,10 @@ Copies::Copies(ServerState& server, Disk& disk, Log& log, CheckpointStore& check
 
 Copies::~Copies() = default;
 
-void Copies::start() {
-  awake_ns_ = executor_.now_ns();
+reactor::Task<Status> Copies::start() {
+  const Status status = co_await keep_place(&stored_.configuration);
+  if (!status.ok()) co_return status;
+  began_ns_ = asked_ns_ = awake_ns_ = executor_.now_ns();
   for (const std::string& address : place().copies) {
     copies_[address].counts = true;
     copies_[address].heard_ns = awake_ns_;
@@ -55,6 +46,7 @@ void Copies::start() {
   server_.copies_service = this;
   feed_.on_block([this] { blocks_.notify_all(); });
   executor_.spawn(gate_, run());
+  co_return Status();
 }
 
 void Copies::stop_soon() {
@@ -88,6 +80,13 @@ void Copies::wake_all() {
   dismissed_.notify_all();
 }
 
+std::size_t Copies::in_sync() const {
+  return static_cast<std::size_t>(std::ranges::count_if(place().copies, [this](const std::string& address) {
+    const auto copy = copies_.find(address);
+    return copy != copies_.end() && !silent(copy->second);
+  }));
+}
+
 std::uint64_t Copies::lag_bytes() const {
   std::uint64_t lag_bytes = 0;
   for (const auto& [address, copy] : copies_) {
@@ -97,6 +96,10 @@ std::uint64_t Copies::lag_bytes() const {
 }
 
 // --- calls ---
+
+Status Copies::region_ends() {
+  return Status(ErrorCode::cannot_connect_now, "the memory server opens, or ends");
+}
 
 bool Copies::silent(const Copy& copy) const {
   if (copy.waiting != 0) return false;
@@ -261,102 +264,22 @@ reactor::Task<Status> Copies::lease(Gone gone) {
   co_return held ? Status() : region_ends();
 }
 
-// --- giving the region to a copy ---
-
-Result<std::string> Copies::heir(const std::string& to) const {
-  std::string found;
-  LogPosition most = 0;
-  for (const auto& [address, copy] : copies_) {
-    if (!listed(address) || !fit(copy) || (!to.empty() && address != to)) continue;
-    if (!found.empty() && copy.acknowledged <= most) continue;
-    found = address;
-    most = copy.acknowledged;
-  }
-  if (!found.empty()) return found;
-  return Status(ErrorCode::object_not_in_prerequisite_state,
-                to.empty() ? "the region has no copy in sync" : "there is no copy in sync at " + to,
-                "add a copy, and wait until it is in sync");
-}
-
-reactor::Task<Status> Copies::leave(placement::LeaveRequest request, Gone gone) {
-  if (deposed_ || gate_.closing() || switching_) co_return region_ends();
-  const auto to = heir(request.to);
-  if (!to.ok()) co_return to.status();
-  gate_.enter();
-  switching_ = true;
-  std::string address = *to;
-  const Status status = co_await give_to(std::move(address), std::move(gone));
-  if (!deposed_) log_.resume();
-  switching_ = false;
-  gate_.leave(executor_);
-  co_return status;
-}
-
-reactor::Task<Status> Copies::give_to(std::string address, Gone gone) {
-  const std::uint64_t until_ns = executor_.now_ns() + options_.switch_ns;
-  const auto pause = co_await log_.pause(until_ns + options_.switch_ns);
-  if (!pause.ok()) co_return pause.status();
-  const Copy& copy = copies_[address];
-  while (copy.acknowledged < pause->position && fit(copy) && !gone() && !deposed_ && !gate_.closing() &&
-         executor_.now_ns() < until_ns)
-    co_await leases_.wait_until(executor_.now_ns() + kCallerLook_ns);
-  if (deposed_ || gate_.closing() || open_change_) co_return region_ends();
-  if (!told_.empty()) co_return Status(ErrorCode::object_not_in_prerequisite_state, told_);
-  if (copy.acknowledged < pause->position || !listed(address)) {
-    co_return Status(ErrorCode::object_not_in_prerequisite_state,
-                     "the copy at " + address + " has not come to the end of the log in time");
-  }
-  Configuration next = stored_.configuration;
-  next.set(server_.options.server_id, {place().number + 1, address, {}});
-  open_change_ = stored_.revision;
-  given_ = next.place(server_.options.server_id);
-  const auto given = co_await replace_until_known(stored_.revision, &next, std::move(gone));
-  if (!given.ok()) {
-    co_return Status(given.status().code(),
-                     "nobody knows yet whether the region is given away: " + given.status().message());
-  }
-  open_change_.reset();
-  if (*given) {
-    co_await depose(std::move(next), PlaceState::departed);
-    co_return Status();
-  }
-  revision_is_old_ = true;
-  co_return Status(ErrorCode::object_not_in_prerequisite_state, "the configuration has changed meanwhile",
-                   "try again");
-}
-
-// Of all tries at one revision one succeeds at most, so it may be tried again until an answer comes.
-reactor::Task<Result<bool>> Copies::replace_until_known(std::uint64_t revision, const Configuration* next,
-                                                        Gone gone) {
-  while (true) {
-    Configuration changed = *next;
-    const auto replaced = co_await store_.replace(revision, std::move(changed));
-    if (replaced.ok() && *replaced) co_return true;
-    Status status = replaced.status();
-    if (replaced.ok()) {
-      // Perhaps by an earlier try.
-      const auto read = co_await store_.read();
-      const std::uint16_t region = server_.options.server_id;
-      if (read.ok()) {
-        co_return region < read->configuration.regions() &&
-            read->configuration.place(region) == next->place(region);
-      }
-      status = read.status();
-    }
-    if (status.code() != ErrorCode::connection_failure || gone() || gate_.closing()) co_return status;
-    co_await leases_.wait_until(executor_.now_ns() + kCallerLook_ns);
-  }
-}
-
 // --- the store ---
+
+bool Copies::must_ask() const {
+  const Place known = server_.links.configuration().place(server_.options.server_id);
+  const bool elsewhere = known.number > place().number && known.address != options_.address;
+  return was_stopped_ || elsewhere || unreachable_ || revision_is_old_ || !told_.empty() ||
+         executor_.now_ns() >= asked_ns_ + options_.ask_ns;
+}
 
 reactor::Task<void> Copies::run() {
   while (!gate_.closing() && !deposed_) {
-    const Place known = server_.links.configuration().place(server_.options.server_id);
-    const bool elsewhere = known.number > place().number && known.address != options_.address;
+    forget_gone();
+    tell_waiting();
     if (switching_) {
       // Nothing is changed meanwhile.
-    } else if (was_stopped_ || elsewhere || unreachable_ || revision_is_old_ || !told_.empty()) {
+    } else if (must_ask()) {
       was_stopped_ = revision_is_old_ = false;
       co_await look_at_store();
     } else {
@@ -379,9 +302,42 @@ bool Copies::fit(const Copy& copy) const {
   return copy.fits && copy.whole;
 }
 
+// The store does not matter to copies that it does not list.
+void Copies::forget_gone() {
+  bool confirmed_more = false;
+  for (auto& [address, copy] : copies_) {
+    if (!copy.counts || listed(address) || fit(copy) || open_change_) continue;
+    copy.counts = false;
+    confirmed_more = true;
+  }
+  if (confirmed_more) confirm();
+}
+
+void Copies::tell_waiting() {
+  std::string gone;
+  std::string behind;
+  for (const std::string& address : place().copies) {
+    const Copy& copy = copies_[address];
+    if (silent(copy)) gone += " " + address;
+    if (copy.acknowledged < opened_) behind += " " + address;
+  }
+  std::string line;
+  if (!gone.empty() && (unreachable_ || !told_.empty())) {
+    line =
+        "commits wait for copies that do not answer, and cannot be taken off the list of those in sync now:" +
+        gone;
+  } else if (!behind.empty() && executor_.now_ns() >= began_ns_ + kOpeningPatience * options_.silence_ns) {
+    line =
+        "nothing is answered before copies in sync have the log that was here at the start, and these do "
+        "not take it; their logs say why:" +
+        behind;
+  }
+  if (line != waiting_told_ && !line.empty()) server_.notice(line);
+  waiting_told_ = std::move(line);
+}
+
 std::vector<std::string> Copies::wanted() {
   std::vector<std::string> copies;
-  bool confirmed_more = false;
   for (auto& [address, copy] : copies_) {
     if (listed(address)) {
       // One that has not come to this process yet, or whose end is being cut, lacks nothing.
@@ -389,13 +345,7 @@ std::vector<std::string> Copies::wanted() {
       if (fit(copy) || patient) copies.push_back(address);
       continue;
     }
-    if (!fit(copy)) {
-      if (copy.counts && !open_change_) {
-        copy.counts = false;
-        confirmed_more = true;
-      }
-      continue;
-    }
+    if (!fit(copy)) continue;
     if (place().copies.size() >= placement::kMaxCopies) continue;
     if (!copy.counts) {
       if (log_.tail().position - copy.acknowledged > options_.near_bytes) continue;
@@ -407,7 +357,6 @@ std::vector<std::string> Copies::wanted() {
     }
     if (copy.acknowledged >= copy.needed) copies.push_back(address);
   }
-  if (confirmed_more) confirm();
   return copies;
 }
 
@@ -424,7 +373,15 @@ reactor::Task<void> Copies::change(std::vector<std::string> copies) {
   co_await look_at_store();
 }
 
+reactor::Task<Status> Copies::keep_place(const Configuration* found) {
+  Configuration places = *found;
+  Status status = co_await keeper_.learn(std::move(places));
+  if (!status.ok() && options_.on_failure) options_.on_failure(status);
+  co_return status;
+}
+
 reactor::Task<void> Copies::look_at_store() {
+  asked_ns_ = executor_.now_ns();
   auto read = co_await store_.read();
   if (!read.ok()) {
     if (!unreachable_) {
@@ -446,8 +403,7 @@ reactor::Task<void> Copies::take(Stored stored) {
   const Status ours = check_owner(store_, stored.configuration, log_.identity().owner.database_id,
                                   server_.options.server_count);
   const std::uint16_t region = server_.options.server_id;
-  const Status fits =
-      ours.ok() ? check_age(store_, stored.configuration.place(region), place().number) : ours;
+  const Status fits = ours.ok() ? check_history(store_, stored.configuration.place(region), place()) : ours;
   if (stored.revision == 0 || !fits.ok()) {
     const std::string line =
         stored.revision == 0 ? "the configuration store " + store_.name() + " is empty" : fits.message();
@@ -464,6 +420,9 @@ reactor::Task<void> Copies::take(Stored stored) {
     co_await depose(std::move(configuration), state);
     co_return;
   }
+  // Before anything follows from it. A folder that knows this place opens by no older value of the store.
+  const Status kept = co_await keep_place(&stored.configuration);
+  if (!kept.ok() || deposed_) co_return;
   const Place before = place();
   stored_ = std::move(stored);
   for (auto& [address, copy] : copies_) {

@@ -155,6 +155,13 @@ reactor::Task<Status> PlaceKeeper::store(PlaceRecord record) {
   co_return status;
 }
 
+reactor::Task<Status> PlaceKeeper::learn(placement::Configuration places) {
+  while (writing_) co_await written_.wait();
+  PlaceRecord record = record_;
+  if (!record.configuration.learn(places)) co_return Status();
+  co_return co_await store(std::move(record));
+}
+
 reactor::Task<Status> PlaceKeeper::write(std::string bytes) {
   const PageBuffer pages(whole_pages(bytes.size()));
   std::memcpy(pages.data(), bytes.data(), bytes.size());
@@ -162,11 +169,10 @@ reactor::Task<Status> PlaceKeeper::write(std::string bytes) {
   const std::string path = folder_ + std::string(kPlaceName);
   auto file = co_await disk_.create(made, pages.size());
   if (!file.ok()) co_return file.status();
-  Status status = co_await (*file)->write(0, pages.span());
-  if (status.ok()) status = co_await (*file)->sync();
-  if (status.ok()) status = co_await disk_.rename(made, path);
-  if (status.ok()) status = co_await disk_.sync_folder(folder_);
-  co_return status;
+  if (Status status = co_await (*file)->write(0, pages.span()); !status.ok()) co_return status;
+  if (Status status = co_await (*file)->sync(); !status.ok()) co_return status;
+  if (Status status = co_await disk_.rename(made, path); !status.ok()) co_return status;
+  co_return co_await disk_.sync_folder(folder_);
 }
 
 }  // namespace namdb::memory

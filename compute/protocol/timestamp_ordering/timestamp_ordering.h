@@ -63,7 +63,6 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
   layout::Stamp lock_stamp(layout::Stamp stamp) override { return owner_.lock_by(stamp); }
-  bool waits_for_publish() const override { return false; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
@@ -120,6 +119,8 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   reactor::Task<Status> commit_reads(const SeenRows* rows);
   // Leases of those rows, and floors, to the timestamp; `doubtful`: rows that are locked or changed.
   reactor::Task<Status> raise(const SeenRows* rows, bool forgets, SeenRows* doubtful);
+  // The reads were true at once: no lease is needed yet. `rows`: those that are read so far.
+  reactor::Task<Status> check_reads(SeenRows* rows);
   // Validates the reads without a lease, behind the floors, and again the doubtful rows.
   reactor::Task<Status> check_all(SeenRows* doubtful, const ChainLocks* chains);
   reactor::Task<Status> check(const SeenRows* rows, SeenRows* doubtful);

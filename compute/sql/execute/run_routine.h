@@ -100,8 +100,13 @@ class RoutineRun {
   reactor::Task<Status> run_block(const BlockStep* block, Flow* flow);
   reactor::Task<Status> handle(const BlockStep* block, txn::Transaction::Savepoint mark, Status status,
                                Flow* flow);
+  // The steps of the handler, of an error that is noted (handled_).
+  reactor::Task<Status> run_handler(const BlockStep* block, const BlockStep::Handler* handler,
+                                    const std::string* sqlstate, Flow* flow);
   reactor::Task<Status> run_if(const IfStep* step, Flow* flow);
   reactor::Task<Status> run_loop(const LoopStep* loop, Flow* flow);
+  // The loop's bounds, and its step if it has one: without it, `step` stays as it is.
+  reactor::Task<Status> evaluate_range(const RangeLoopStep* loop, Datum* first, Datum* last, Datum* step);
   reactor::Task<Status> run_range(const RangeLoopStep* loop, Flow* flow);
   reactor::Task<Status> run_over_rows(const QueryLoopStep* loop, Flow* flow);
   reactor::Task<Status> run_over_array(const ArrayLoopStep* loop, Flow* flow);

@@ -3,6 +3,7 @@
 
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function_tables.h"
+#include "compute/sql/expression/text_search.h"
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/value_format.h"
 
@@ -17,9 +18,9 @@ constexpr auto kArrays = std::to_array<TypeId>(
     {TypeId::boolean_array, TypeId::int2_array,   TypeId::int4_array,      TypeId::int8_array,
      TypeId::float4_array,  TypeId::float8_array, TypeId::numeric_array,   TypeId::text_array,
      TypeId::varchar_array, TypeId::bpchar_array, TypeId::timestamp_array, TypeId::timestamptz_array,
-     TypeId::date_array,    TypeId::time_array,   TypeId::interval_array,  TypeId::uuid_array,
-     TypeId::bytea_array,   TypeId::json_array,   TypeId::name_array,      TypeId::char1_array,
-     TypeId::oid_array,     TypeId::int2vector,   TypeId::oidvector});
+     TypeId::date_array,    TypeId::time_array,   TypeId::timetz_array,    TypeId::interval_array,
+     TypeId::uuid_array,    TypeId::bytea_array,  TypeId::json_array,      TypeId::name_array,
+     TypeId::char1_array,   TypeId::oid_array,    TypeId::int2vector,      TypeId::oidvector});
 
 template <TypeId kArray>
 Status cardinality(Context, Arguments arguments, Datum& out) {
@@ -112,7 +113,7 @@ Status split(Context context, Arguments arguments, Datum& out) {
       end = 1;
       while (end < rest.size() && (rest[end] & 0xc0) == 0x80) ++end;
     } else if (!separator.empty()) {
-      end = std::min(rest.find(separator), rest.size());
+      end = std::min(find_text(rest, separator), rest.size());
     }
     const bool last = end == rest.size();
     writer.add(Datum::of_text(rest.substr(0, end)));

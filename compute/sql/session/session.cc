@@ -49,10 +49,17 @@ Session::Session(Environment& environment, std::string user, std::string databas
              0,
              &environment.wall_clock_us,
              environment.sessions},
-      authenticated_user_(facts_.user),
       settings_(environment.engine.serializable(), environment.engine.flushed()),
+      rights_(engine_, facts_, settings_),
       interrupt_(environment.engine.executor(), canceled),
-      txn_session_(environment.engine.open_session()) {
+      parser_(environment.planning, interrupt_),
+      moves_(*this, engine_.executor(), work_, interrupt_),
+      txn_session_(environment.engine.open_session()),
+      temporary_(engine_, block_),
+      types_(engine_, facts_, block_),
+      type_uses_(engine_, facts_, block_, environment.routines, types_, parser_),
+      sequence_values_(engine_, environment.sequences, rights_),
+      prepared_(environment.client_memory) {
   facts_.time_zone = &settings_.zone();
   facts_.objects = this;
   facts_.session_user = facts_.user;
@@ -114,7 +121,7 @@ bool Session::read_only() const {
 void Session::end_transaction() {
   savepoints_.clear();
   const bool all = state_ == State::block || state_ == State::failed;
-  close_cursors(all ? Portals::end_all : Portals::end_suspended);
+  close_cursors(all ? EndedPortals::all : EndedPortals::suspended);
   transaction_.reset();
   resolved_constraints_.clear();
   deferred_.forget();
@@ -123,16 +130,16 @@ void Session::end_transaction() {
   if (locks_ != nullptr) locks_->end_transaction();
 }
 
-void Session::close_cursors(Portals which) {
+void Session::close_cursors(EndedPortals which) {
   const auto close = [which](Portal& portal) {
     const CursorState& cursor = portal.as_cursor;
-    const bool ends = which == Portals::end_all || portal.cursor != nullptr || cursor.declared;
+    const bool ends = which == EndedPortals::all || portal.cursor != nullptr || cursor.declared;
     if (ends && !cursor.held) portal.end();
     portal.cursor.reset();
   };
-  close(unnamed_portal_);
+  close(portals_.unnamed());
   close(simple_portal_);
-  for (auto& [name, portal] : portals_) close(portal);
+  for (auto& [name, portal] : portals_.named()) close(portal);
 }
 
 void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
@@ -170,18 +177,27 @@ void Session::fail(const Status& status) {
   if (state_ == State::implicit) state_ = State::idle;
 }
 
+Task<Status> Session::check_and_commit() {
+  if (Status status = co_await keep_held_portals(); !status.ok()) co_return status;
+  if (transaction_ == nullptr) co_return Status();
+  transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
+  if (!deferred_.empty()) {
+    Status status = co_await check_deferred(transaction_.get(), /*all=*/true);
+    if (!status.ok()) co_return status;
+  }
+  if (Status emptied = co_await empty_temporary(transaction_.get()); !emptied.ok()) co_return emptied;
+  co_return as_conflict(co_await transaction_->commit(), *transaction_);
+}
+
 Task<Status> Session::commit_transaction(std::string_view statistics_name) {
-  Status status = co_await keep_held_portals();
+  Status status = co_await check_and_commit();
   if (transaction_ != nullptr) {
-    transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
-    if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction_.get(), /*all=*/true);
-    if (status.ok()) status = as_conflict(co_await transaction_->commit(), *transaction_);
     if (!status.ok()) describe_error(status, *transaction_);
     end_id(status);
     environment_.statistics.entry(statistics_name)
         .count_attempt(status, Attempt::last, transaction_->counters());
   }
-  if (status.ok()) mark_held_portals();
+  if (status.ok()) portals_.mark_held();
   end_transaction();
   state_ = State::idle;
   co_return status;
@@ -197,11 +213,11 @@ Task<Status> Session::sync() {
 
 void Session::forget_portals() {
   if (state_ != State::idle) return;
-  if (unnamed_portal_.plan != nullptr) unnamed_portal_.reset();
-  for (auto& [name, portal] : portals_) {
+  if (portals_.unnamed().plan != nullptr) portals_.unnamed().reset();
+  for (auto& [name, portal] : portals_.named()) {
     if (!portal.as_cursor.held) portal.valid = false;
   }
-  sweep_portals(nullptr);
+  portals_.sweep(nullptr);
 }
 
 bool Session::may_autocommit(const Portal& portal) const {
@@ -219,7 +235,7 @@ Run Session::make_run(txn::Transaction* transaction, Portal& portal, ResultSink&
   Run run{engine_, transaction,  portal.parameters, facts_, environment_.statistics.all(), interrupt_,
           arena_,  work_,        call_scratch_,     sink,   environment_.client_memory,    error_,
           *this,   portal.state, start_query};
-  run.checks_rights = !is_superuser_;
+  run.checks_rights = !rights_.is_superuser();
   run.deferred = &deferred_;
   run.checks_unique = state_ == State::block || state_ == State::implicit;
   return run;
@@ -252,6 +268,20 @@ Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::
   return portal.cursor->fetch(run, max_rows);
 }
 
+Task<Status> Session::run_alone(Run& run, Portal& portal, txn::Transaction* transaction, bool forbid_writes) {
+  if (Status status = interrupt_.check(); !status.ok()) co_return status;
+  const LabelWatch labels;
+  Status status = co_await run_plan(run, *portal.plan, portal, 0);
+  if (status.ok() && labels.has_missed()) status = co_await types_.learn_labels(&labels);
+  portal.cursor.reset();
+  if (!status.ok()) co_return status;
+  if (!deferred_.empty()) status = co_await check_deferred(transaction, /*all=*/true);
+  if (!status.ok()) co_return status;
+  if (forbid_writes && transaction->has_writes()) co_return read_only_error("CALL");
+  if (Status allowed = rights_.check_rights_again(*portal.plan); !allowed.ok()) co_return allowed;
+  co_return co_await empty_temporary(transaction);
+}
+
 Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completion& completion) {
   const bool forbid_writes = read_only();
   const std::string_view writer = writing_command(*portal.plan);
@@ -268,7 +298,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
         co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
       }
       portal.plan = portal.prepared->plan;
-      Status allowed = co_await check_rights(portal.plan.get(), portal.prepared.get());
+      Status allowed = co_await rights_.check_rights(portal.plan.get(), portal.prepared.get());
       if (!allowed.ok()) co_return allowed;
     }
     std::unique_ptr<txn::Transaction> transaction = begin();
@@ -277,16 +307,13 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     resolved_constraints_.clear();
     deferred_.forget();
     note_resolved(*portal.plan);
-    Status status = interrupt_.check();
-    const LabelWatch labels;
-    if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
-    if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
-    portal.cursor.reset();
-    if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction.get(), /*all=*/true);
-    if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
-    if (status.ok()) status = check_rights_again(*portal.plan);
-    if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
-    if (status.ok()) status = as_conflict(co_await transaction->commit(), *transaction);
+    temporary_.note_writes(portal.plan->writes);
+    Status status = co_await run_alone(run, portal, transaction.get(), forbid_writes);
+    if (status.ok()) {
+      status = as_conflict(co_await transaction->commit(), *transaction);
+    } else {
+      status = co_await txn::confirm_error(transaction.get(), std::move(status));
+    }
     end_id(status);
     // The end of ALTER TABLE is waited for, as that of a lock is.
     const bool altered = !status.ok() && status.code() == ErrorCode::table_is_altered;
@@ -317,6 +344,20 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
   }
 }
 
+Task<Status> Session::run_within(Run& run, Portal& portal, std::uint64_t max_rows, bool calls) {
+  if (Status status = interrupt_.check(); !status.ok()) co_return status;
+  const LabelWatch labels;
+  Status status = co_await run_plan(run, *portal.plan, portal, max_rows);
+  if (status.ok() && labels.has_missed()) status = co_await types_.learn_labels(&labels);
+  if (!status.ok()) co_return status;
+  if (transaction_ != nullptr) {
+    if (read_only() && calls && transaction_->has_writes()) co_return read_only_error("CALL");
+    status = co_await transaction_->confirm_primaries();
+    if (!status.ok()) co_return status;
+  }
+  co_return rights_.check_rights_again(*portal.plan);
+}
+
 Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                                          Completion& completion) {
   const Plan& plan = *portal.plan;
@@ -336,14 +377,8 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   if (portal.cursor == nullptr) portal.state.clear();
   Run run = make_run(transaction_.get(), portal, sink);
   note_resolved(plan);
-  Status status = interrupt_.check();
-  const LabelWatch labels;
-  if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
-  if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
-  if (status.ok() && read_only() && calls && transaction_ != nullptr && transaction_->has_writes())
-    status = read_only_error("CALL");
-  if (status.ok() && transaction_ != nullptr) status = co_await transaction_->confirm_primaries();
-  if (status.ok()) status = check_rights_again(plan);
+  temporary_.note_writes(plan.writes);
+  Status status = co_await run_within(run, portal, max_rows, calls);
   if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
   if (!status.ok()) co_return status;
   set_completion(plan, run.affected, completion);
@@ -386,8 +421,8 @@ Task<Status> Session::execute_statement(Portal& portal, ResultSink& sink, std::u
     status = co_await begin_execute(plan, &portal, &sink);
     plan = portal.plan;
   }
-  if (status.ok() && !rights_are_known(*plan, *portal.prepared))
-    status = co_await check_rights(plan.get(), portal.prepared.get());
+  if (status.ok() && !rights_.rights_are_known(*plan, *portal.prepared))
+    status = co_await rights_.check_rights(plan.get(), portal.prepared.get());
   if (status.ok() && portal.as_cursor.in_use())
     co_return co_await execute_cursor(portal, sink, max_rows, completion);
   if (status.ok() && max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {

@@ -7,6 +7,7 @@
 #include "compute/api/table_change.h"
 #include "compute/sql/execute/altered_rows.h"
 #include "compute/sql/session/find_relation.h"
+#include "compute/sql/session/long_value_keepers.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/generated_column.h"
@@ -72,14 +73,13 @@ Task<Status> Session::alter_table(const AlterTablePlan& plan, ResultSink& sink) 
     notify(sink, "NOTICE", message.sqlstate, message.message);
   if (!plan.index.empty()) co_return co_await rename_index(plan, sink);
   if (plan.table == nullptr) co_return Status();
-  if (Status status = check_table_owner(*plan.table); !status.ok()) co_return status;
+  if (Status status = rights_.check_table_owner(*plan.table); !status.ok()) co_return status;
   if (plan.definition.name != plan.table->name) {
-    if (Status status = check_may_create(); !status.ok()) co_return status;
+    if (Status status = rights_.check_may_create(); !status.ok()) co_return status;
   }
   if (state_ == State::block) {
-    Status status = check_not_read("ALTER TABLE", *plan.table);
-    if (status.ok()) status = co_await set_reads_aside("ALTER TABLE", sink);
-    if (!status.ok()) co_return status;
+    if (Status status = check_not_read("ALTER TABLE", *plan.table); !status.ok()) co_return status;
+    if (Status status = co_await set_reads_aside("ALTER TABLE", sink); !status.ok()) co_return status;
     notify(sink, "WARNING", "01000", "ALTER TABLE takes effect at once: ROLLBACK does not undo it");
   }
   std::vector<std::string> dropped_views;
@@ -91,13 +91,11 @@ Task<Status> Session::alter_table(const AlterTablePlan& plan, ResultSink& sink) 
     std::string key = plan.cascaded[i].name;
     status = co_await drop_foreign_key(std::move(table), std::move(key));
   }
-  if (status.ok() && plan.replaces_rows) {
-    status = co_await replace_rows(plan, sink, nullptr);
-  } else if (status.ok()) {
-    status = co_await change_names(plan);
-  }
-  if (status.ok()) status = co_await add_foreign_keys(plan);
-  co_return status;
+  if (!status.ok()) co_return status;
+  if (plan.replaces_rows) status = co_await replace_rows(plan, sink, nullptr);
+  if (!plan.replaces_rows) status = co_await change_names(plan);
+  if (!status.ok()) co_return status;
+  co_return co_await add_foreign_keys(plan);
 }
 
 // They are in the definition already, but not valid yet.
@@ -134,9 +132,8 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
   follow_roles();
   const std::uint32_t owner = facts_.roles->owner_of({storage::ObjectKind::table, plan.table->id, {}});
   Status status = co_await check_default_sequences(&replacement.definition.schema);
-  if (status.ok())
-    status =
-        co_await create_sequences(&plan.sequences, &plan.sequence_options, &replacement.definition, owner);
+  if (!status.ok()) co_return status;
+  status = co_await create_sequences(&plan.sequences, &plan.sequence_options, &replacement.definition, owner);
   if (!status.ok()) co_return status;
   const layout::Schema made = replacement.definition.schema;
   Portal scratch;
@@ -144,8 +141,8 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
   AlteredRows rows(run, plan, made, [this] { return begin(); });
   const txn::TableDefinition used = replacement.definition;
   HeldRows held(
-      rows, [this, &used] { return hold_types(&used); },
-      [this](const LabelWatch* labels) { return learn_labels(labels); });
+      rows, [this, &used] { return type_uses_.hold_types(&used); },
+      [this](const LabelWatch* labels) { return types_.learn_labels(labels); });
   replacement.rows = &held;
   status = co_await engine_.replace_table(std::move(replacement));
   const bool came = status.ok();
@@ -153,7 +150,7 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
   status = co_await drop_changed_sequences(std::move(status), &plan.table->schema, &made);
   const storage::TableRef replaced = engine_.cached_table(plan.table->name);
   if (came && replaced != nullptr) {
-    const Status renamed = co_await rename_long_values(plan.table->id, replaced->id);
+    const Status renamed = co_await rename_long_values(&engine_, plan.table->id, replaced->id);
     if (status.ok()) status = renamed;
   }
   std::vector<std::string> unused = came ? rows.take_gone() : rows.take_made();
@@ -168,9 +165,7 @@ Task<Status> Session::drop_changed_sequences(Status status, const layout::Schema
   std::vector<std::string> gone =
       status.ok() ? sequences_gone(*before, *after) : sequences_gone(*after, *before);
   if (gone.empty() || environment_.sequences == nullptr) co_return status;
-  std::vector<std::string> names = gone;
-  Status dropped = co_await environment_.sequences->drop(std::move(gone));
-  if (dropped.ok()) dropped = co_await disown_sequences(std::move(names));
+  const Status dropped = co_await drop_and_disown(std::move(gone));
   if (status.ok()) status = dropped;
   co_return status;
 }
@@ -260,7 +255,7 @@ Task<Status> Session::rename_index(const AlterTablePlan& plan, ResultSink& sink)
   if (relation->index == nullptr)
     co_return Status(ErrorCode::wrong_object_type, "\"" + plan.index + "\" is not an index");
   Status status =
-      check_object_owner({storage::ObjectKind::table, relation->table->id, {}}, "index", plan.index);
+      rights_.check_object_owner({storage::ObjectKind::table, relation->table->id, {}}, "index", plan.index);
   if (!status.ok()) co_return status;
   std::string wanted = plan.definition.name;
   status = co_await check_no_sequence(std::move(wanted));

@@ -61,12 +61,14 @@ Task<Status> Session::set_constraints(const ConstraintsPlan& plan, ResultSink& s
 Task<Status> Session::check_deferred(txn::Transaction* transaction, bool all) {
   Status status;
   std::vector<DeferredForeignKeys::Pending> noted = deferred_.take();
-  for (DeferredForeignKeys::Pending& pending : noted) {
+  auto pending = noted.begin();
+  for (; pending != noted.end() && status.ok(); ++pending) {
     bool checked = false;
-    if (status.ok()) status = co_await check_deferred(transaction, &pending, all, &checked);
+    status = co_await check_deferred(transaction, &*pending, all, &checked);
     // A savepoint may bring the transaction back, after an error, and to what did not hold.
-    if (!checked || !status.ok() || !savepoints_.empty()) deferred_.keep(std::move(pending));
+    if (!checked || !status.ok() || !savepoints_.empty()) deferred_.keep(std::move(*pending));
   }
+  for (; pending != noted.end(); ++pending) deferred_.keep(std::move(*pending));
   co_return status;
 }
 
@@ -81,7 +83,7 @@ Task<Status> Session::check_deferred(txn::Transaction* transaction,
   Status status = co_await look_up_tables(std::move(names), &input);
   if (!status.ok()) co_return status;
   *checked = true;
-  const Status altered = dropped_in_block_.contains(pending->child)
+  const Status altered = block_.dropped.contains(pending->child)
                              ? Status()
                              : Status(ErrorCode::serialization_failure,
                                       "foreign key \"" + pending->key + "\" of table \"" + pending->child +
