@@ -74,16 +74,15 @@ Status WindowFeed::evaluate_row(Run& run, const WindowCall& call, std::size_t ro
   context.values = rows_[row];
   std::vector<Datum> values;
   Status status;
-  const auto add = [&](const Expr& expr) {
-    if (status.ok()) status = evaluate(expr, context, values.emplace_back());
+  const auto fails = [&](const ExprPtr& part) {
+    if (part != nullptr) status = evaluate(*part, context, values.emplace_back());
+    return !status.ok();
   };
-  for (const OrderItem& item : call.partition) add(*item.value);
-  for (const OrderItem& item : call.order) add(*item.value);
-  for (const ExprPtr& value : call.args) add(*value);
-  for (const ExprPtr* const part : call.frame.parts()) {
-    if (*part != nullptr) add(**part);
-  }
-  if (!status.ok() || run.work.paused()) return status;
+  if (std::ranges::any_of(call.partition, fails, &OrderItem::value) ||
+      std::ranges::any_of(call.order, fails, &OrderItem::value) || std::ranges::any_of(call.args, fails) ||
+      std::ranges::any_of(call.frame.parts(), [&](const ExprPtr* part) { return fails(*part); }) ||
+      run.work.paused())
+    return status;
   std::size_t bytes = values.size() * sizeof(Datum);
   for (const Datum& value : values) bytes += value.text.size();
   status = keep(run, bytes);
@@ -152,7 +151,8 @@ reactor::Task<Status> WindowFeed::calculate(Run& run, std::size_t call) {
   if (!status.ok()) co_return status;
   results_[call].resize(rows_.size());
   status = co_await evaluate_rows(run, &window);
-  if (status.ok()) status = co_await sort(run, &window);
+  if (!status.ok()) co_return status;
+  status = co_await sort(run, &window);
   for (std::size_t begin = 0; begin < order_.size() && status.ok();) {
     std::size_t end = begin + 1;
     while (end < order_.size() && same_values(window.partition, 0, begin, end)) {
@@ -229,8 +229,8 @@ reactor::Task<Status> WindowFeed::accumulate(Run& run, std::size_t call, Rows pa
     }
     if (changes) {
       status = sum->result(run.arena, result);
-      if (status.ok()) status = keep(run, result.text.size());
       if (!status.ok()) co_return status;
+      if (Status room = keep(run, result.text.size()); !room.ok()) co_return room;
       result = values_arena_.keep(result);
       run.next_row();
     }
