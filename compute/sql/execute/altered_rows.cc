@@ -60,10 +60,8 @@ reactor::Task<Status> AlteredRows::write_made() {
   std::vector<std::string> made(written.begin(), written.end());
   const std::unique_ptr<txn::Transaction> writer = begin_();
   run_.transaction = writer.get();
-  Status status = co_await write_long_values(&run_);
+  Status status = co_await commit_long_values(&run_);
   run_.transaction = nullptr;
-  if (!status.ok()) co_return status;
-  status = co_await writer->commit();
   if (status.ok()) std::ranges::move(made, std::back_inserter(made_));
   co_return status;
 }

@@ -383,4 +383,9 @@ reactor::Task<Status> write_long_values(Run* run) {
   co_return status;
 }
 
+reactor::Task<Status> commit_long_values(Run* run) {
+  if (Status status = co_await write_long_values(run); !status.ok()) co_return status;
+  co_return co_await run->transaction->commit();
+}
+
 }  // namespace namdb::sql

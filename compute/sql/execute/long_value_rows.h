@@ -40,5 +40,7 @@ void want_ahead(Run& run, std::size_t rows, std::size_t most,
 reactor::Task<Status> bring_long_values(Run* run, LongValues* values);
 // Writes and deletes what was noted. Values of rows that were not written are forgotten.
 reactor::Task<Status> write_long_values(Run* run);
+// The same, and commits the run's transaction.
+reactor::Task<Status> commit_long_values(Run* run);
 
 }  // namespace namdb::sql

@@ -80,8 +80,8 @@ std::unique_ptr<Query> start_query(const SelectPlan& plan) {
 Status SelectCursor::start(Run& run) {
   const EvalContext context = run.context();
   Status status = evaluate_count(plan_.limit.get(), context, ErrorCode::invalid_limit, "LIMIT", left_);
-  if (status.ok())
-    status = evaluate_count(plan_.offset.get(), context, ErrorCode::invalid_offset, "OFFSET", to_skip_);
+  if (!status.ok()) return status;
+  status = evaluate_count(plan_.offset.get(), context, ErrorCode::invalid_offset, "OFFSET", to_skip_);
   if (!status.ok()) return status;
   values_.resize(plan_.targets.size());
   const std::uint64_t counting = left_ + std::min(to_skip_, ~left_);

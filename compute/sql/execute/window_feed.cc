@@ -52,15 +52,13 @@ reactor::Task<Status> WindowFeed::gather(Run& run) {
   std::size_t kept_bytes = 0;
   while (!query_->done()) {
     Run nested = run.nested(rows_, arena_, run.work, run.outer);
-    Status status = co_await query_->fetch(nested, kPortionRows);
-    if (status.ok())
-      status = memory_.add(run.client_memory, rows_.bytes() - std::min(kept_bytes, rows_.bytes()));
-    kept_bytes = rows_.bytes();
-    if (status.ok() && rows_.size() > kMaxWindowRows) {
-      status = Status(ErrorCode::limit_exceeded,
-                      "window functions can have at most " + std::to_string(kMaxWindowRows) + " rows");
-    }
+    if (Status status = co_await query_->fetch(nested, kPortionRows); !status.ok()) co_return status;
+    Status status = memory_.add(run.client_memory, rows_.bytes() - std::min(kept_bytes, rows_.bytes()));
     if (!status.ok()) co_return status;
+    kept_bytes = rows_.bytes();
+    if (rows_.size() > kMaxWindowRows)
+      co_return Status(ErrorCode::limit_exceeded,
+                       "window functions can have at most " + std::to_string(kMaxWindowRows) + " rows");
   }
   query_.reset();
   order_.resize(rows_.size());
