@@ -29,8 +29,8 @@ reactor::Task<Status> AlteredRows::change(const std::vector<layout::Row>* rows,
     const auto make = [&] { return fill(view, made.writer()); };
     Status status = make();
     if (run_.work.paused()) status = co_await resume(&reader, make);
-    if (status.ok()) status = co_await take_numbers(&made);
     if (!status.ok()) co_return status;
+    if (Status numbered = co_await take_numbers(&made); !numbered.ok()) co_return numbered;
     const auto generate = [&] { return generate_columns(run_, *plan_.table, plan_.checks, made.writer()); };
     status = generate();
     if (run_.work.paused()) status = co_await resume(&reader, generate);
@@ -49,8 +49,7 @@ reactor::Task<Status> AlteredRows::change(const std::vector<layout::Row>* rows,
   }
   reader.reset();
   if (run_.long_values.has_work()) {
-    Status status = co_await write_made();
-    if (!status.ok()) co_return status;
+    if (Status status = co_await write_made(); !status.ok()) co_return status;
   }
   co_return run_.interrupt.check();
 }
@@ -61,9 +60,8 @@ reactor::Task<Status> AlteredRows::write_made() {
   std::vector<std::string> made(written.begin(), written.end());
   const std::unique_ptr<txn::Transaction> writer = begin_();
   run_.transaction = writer.get();
-  Status status = co_await write_long_values(&run_);
+  Status status = co_await commit_long_values(&run_);
   run_.transaction = nullptr;
-  if (status.ok()) status = co_await writer->commit();
   if (status.ok()) std::ranges::move(made, std::back_inserter(made_));
   co_return status;
 }
@@ -92,9 +90,9 @@ Status AlteredRows::fill(const layout::RowView& old, layout::RowWriter writer) c
     Status status;
     if (plan_.values[column] != nullptr) status = evaluate(*plan_.values[column], context, value);
     if (!value.null) run_.work.charge(value.text.size());
+    if (!status.ok()) return status;
     // They are kept with those of the table that is there.
-    if (status.ok()) status = set_apart(run_, *plan_.table, schema_, column, value);
-    if (status.ok()) status = store_or_place(writer, column, value);
+    status = set_apart_and_store(run_, *plan_.table, schema_, column, value, writer);
     if (!status.ok()) return status;
   }
   return {};
@@ -112,13 +110,12 @@ void AlteredRows::note_gone(const layout::RowView& old) {
 
 template <typename Evaluate>
 reactor::Task<Status> AlteredRows::resume(std::unique_ptr<txn::Transaction>* reader, Evaluate evaluate) {
-  Status status;
   std::uint32_t attempts = 0;
-  while (run_.work.paused()) {
+  while (true) {
     const bool reads = run_.work.waiting_long_values() != nullptr;
     if (reads && *reader == nullptr) *reader = begin_();
     if (reads) run_.transaction = reader->get();
-    status = co_await run_.take_turn();
+    Status status = co_await run_.take_turn();
     run_.transaction = nullptr;
     if (reads && !status.ok() && status.info().retry && ++attempts < kReadAttempts) {
       // Transactions that are not going to commit may have locked the parts.
@@ -126,9 +123,10 @@ reactor::Task<Status> AlteredRows::resume(std::unique_ptr<txn::Transaction>* rea
       co_await run_.engine.backoff(attempts);
       status = Status();
     }
-    if (status.ok()) status = evaluate();
+    if (!status.ok()) co_return status;
+    status = evaluate();
+    if (!run_.work.paused()) co_return status;
   }
-  co_return status;
 }
 
 reactor::Task<Status> AlteredRows::take_numbers(layout::Row* row) {

@@ -125,6 +125,13 @@ class ChildSearch {
     co_return Status();
   }
 
+  // Of rows that are requested already.
+  reactor::Task<Status> fetch_all(const std::vector<txn::RowId>* rows) {
+    Status status = co_await run_.transaction->fetch();
+    if (!status.ok()) co_return status;
+    co_return co_await add_all(rows);
+  }
+
   // Rows that are only looked for are not to be locked.
   txn::RowId request(std::span<const std::byte> key) {
     return any_ ? run_.transaction->read(child_, key) : run_.transaction->get(child_, key);
@@ -135,9 +142,7 @@ class ChildSearch {
     for (std::size_t i = first; i < std::min(first + kForeignKeysAtOnce, values_.size()); ++i) {
       if (const std::optional<layout::Row> row = child_with(i)) rows.push_back(request(row->key()));
     }
-    Status status = co_await run_.transaction->fetch();
-    if (!status.ok()) co_return status;
-    co_return co_await add_all(&rows);
+    co_return co_await fetch_all(&rows);
   }
 
   // `few`: a row for each value will do, unless the transaction has changed it.
@@ -172,8 +177,8 @@ class ChildSearch {
     std::vector<txn::RowId> found;
     std::uint32_t batches = 0;
     while (!is_done()) {
-      Status status = run_.interrupt.check();
-      if (status.ok()) status = co_await scan->next(rows);
+      if (Status status = run_.interrupt.check(); !status.ok()) co_return status;
+      Status status = co_await scan->next(rows);
       if (!status.ok()) co_return status;
       if (rows.empty()) break;
       run_.work.charge(rows.size() * Work::kReadRow_units);
@@ -185,8 +190,8 @@ class ChildSearch {
           found.push_back(request(view.key()));
       }
       if (run_.work.due()) status = co_await run_.take_turn();
-      if (status.ok() && !found.empty()) status = co_await run_.transaction->fetch();
-      if (status.ok()) status = co_await add_all(&found);
+      if (!status.ok()) co_return status;
+      if (!found.empty()) status = co_await fetch_all(&found);
       if (!status.ok()) co_return status;
     }
     co_return Status();

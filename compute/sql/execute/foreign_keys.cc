@@ -31,6 +31,17 @@ std::string shown_key(const layout::Schema& schema, const std::vector<std::uint3
   return "(" + names + ")=(" + texts + ")";
 }
 
+// Adds those of a row that has these values in its columns.
+Status add_values(Run& run, const layout::Schema& schema, const std::vector<std::uint32_t>& columns,
+                  std::span<const Datum> values, ForeignKeyValues& to) {
+  layout::Row row(schema);
+  layout::RowWriter writer = row.writer();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (Status status = store_value(writer, columns[i], values[i]); !status.ok()) return status;
+  }
+  return to.add(run, row.view(), columns, nullptr);
+}
+
 }  // namespace
 
 ForeignKeyChecks::ForeignKeyChecks(Run& run, const ForeignKeyGraph* graph)
@@ -165,8 +176,8 @@ reactor::Task<Status> ForeignKeyChecks::check_parents(std::size_t position) {
   std::vector<std::optional<txn::RowId>> parents;
   for (std::size_t first = 0; first < values->size(); first += kForeignKeysAtOnce) {
     Status status = run_.interrupt.check();
-    if (status.ok())
-      status = co_await find_parents(&run_, graph_, &reference, values.get(), first, hold, &parents);
+    if (!status.ok()) co_return status;
+    status = co_await find_parents(&run_, graph_, &reference, values.get(), first, hold, &parents);
     if (!status.ok()) co_return status;
     for (std::size_t i = 0; i < parents.size(); ++i) {
       if (parents[i]) continue;
@@ -187,14 +198,11 @@ reactor::Task<Status> ForeignKeyChecks::check_orphans(Run* run, const ForeignKey
                                                       std::span<const Datum> values) {
   ForeignKeyChecks checks(*run, graph);
   ForeignKeyValues wanted(checks.memory_);
-  layout::Row row(graph->tables[reference->child].table->schema);
-  layout::RowWriter writer = row.writer();
-  Status status;
-  for (std::size_t i = 0; i < values.size() && status.ok(); ++i)
-    status = store_value(writer, reference->columns[i], values[i]);
-  if (status.ok()) status = wanted.add(*run, row.view(), reference->columns, nullptr);
+  const layout::Schema& schema = graph->tables[reference->child].table->schema;
+  Status status = add_values(*run, schema, reference->columns, values, wanted);
+  if (!status.ok()) co_return status;
   std::vector<FoundChild> children;
-  if (status.ok()) status = co_await find_children(run, graph, reference, &wanted, true, &children);
+  status = co_await find_children(run, graph, reference, &wanted, true, &children);
   if (!status.ok() || children.empty()) co_return status;
   status = checks.missing_parent(*reference, values);
   co_return co_await txn::confirm_error(run->transaction, std::move(status));
@@ -220,20 +228,17 @@ reactor::Task<Status> ForeignKeyChecks::check_deferred(Run* run, const ForeignKe
   std::vector<std::optional<txn::RowId>> parents;
   for (std::size_t first = 0; first < pending->values->size(); first += kForeignKeysAtOnce) {
     Status status = run->interrupt.check();
-    if (status.ok())
-      status = co_await find_parents(run, graph, reference, pending->values.get(), first, hold, &parents);
+    if (!status.ok()) co_return status;
+    status = co_await find_parents(run, graph, reference, pending->values.get(), first, hold, &parents);
+    if (!status.ok()) co_return status;
     ForeignKeyValues missing(checks.memory_);
-    for (std::size_t i = 0; i < parents.size() && status.ok(); ++i) {
-      if (parents[i]) continue;
-      const std::span<const Datum> values = (*pending->values)[first + i];
-      layout::Row row(table.schema);
-      layout::RowWriter writer = row.writer();
-      for (std::size_t column = 0; column < columns.size() && status.ok(); ++column)
-        status = store_value(writer, columns[column], values[column]);
-      if (status.ok()) status = missing.add(*run, row.view(), columns, nullptr);
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+      if (!parents[i])
+        status = add_values(*run, table.schema, columns, (*pending->values)[first + i], missing);
+      if (!status.ok()) co_return status;
     }
     std::vector<FoundChild> children;
-    if (status.ok() && missing.size() != 0)
+    if (missing.size() != 0)
       status = co_await find_children(run, graph, reference, &missing, true, &children);
     if (!status.ok()) co_return status;
     if (children.empty()) continue;
@@ -252,16 +257,12 @@ reactor::Task<Status> ForeignKeyChecks::drop_existing(Event* event) {
   for (std::size_t first = 0; first < event->values->size(); first += kForeignKeysAtOnce) {
     Status status =
         co_await find_parents(&run_, graph_, &reference, event->values.get(), first, false, &parents);
-    for (std::size_t i = 0; i < parents.size() && status.ok(); ++i) {
-      if (parents[i]) continue;
-      layout::Row row(parent.schema);
-      layout::RowWriter writer = row.writer();
-      const std::span<const Datum> values = (*event->values)[first + i];
-      for (std::size_t column = 0; column < values.size() && status.ok(); ++column)
-        status = store_value(writer, reference.referenced[column], values[column]);
-      if (status.ok()) status = gone->add(run_, row.view(), reference.referenced, nullptr);
-    }
     if (!status.ok()) co_return status;
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+      if (!parents[i])
+        status = add_values(run_, parent.schema, reference.referenced, (*event->values)[first + i], *gone);
+      if (!status.ok()) co_return status;
+    }
   }
   event->values = std::move(gone);
   co_return Status();
@@ -343,13 +344,13 @@ reactor::Task<Status> ForeignKeyChecks::change_child(const Event* event, FoundCh
   };
   Status status = make();
   if (run_.work.paused()) status = co_await run_.resume(make);
-  if (status.ok()) status = check_not_null(after.view(), *table.table, run_.error, &run_.long_values);
-  if (status.ok() && !std::ranges::equal(before.key(), after.key())) {
-    status = Status(ErrorCode::feature_not_supported,
-                    "an action of a foreign key that changes the primary key of table \"" +
-                        table.table->name + "\" is not supported");
-  }
   if (!status.ok()) co_return status;
+  status = check_not_null(after.view(), *table.table, run_.error, &run_.long_values);
+  if (!status.ok()) co_return status;
+  if (!std::ranges::equal(before.key(), after.key()))
+    co_return Status(ErrorCode::feature_not_supported,
+                     "an action of a foreign key that changes the primary key of table \"" +
+                         table.table->name + "\" is not supported");
   const layout::RowView row = after.view();
   const auto check = [&] { return check_conditions(run_, *table.table, table.checks, row); };
   status = check();

@@ -24,11 +24,11 @@ class ForeignKeyChecks {
   bool wanted() const { return graph_ != nullptr; }
   // A row of the statement's table is to be inserted, was changed, or is to be deleted. Error
   // foreign_key_violation of MATCH FULL.
-  Status note_insert(const layout::RowView& row) { return note_child_row(0, row); }
+  Status note_insert(const layout::RowView& row) { return wanted() ? note_child_row(0, row) : Status(); }
   Status note_update(const layout::RowView& before, const layout::RowView& after) {
-    return note_change(0, before, after);
+    return wanted() ? note_change(0, before, after) : Status();
   }
-  Status note_delete(const layout::RowView& row) { return note_removal(0, row); }
+  Status note_delete(const layout::RowView& row) { return wanted() ? note_removal(0, row) : Status(); }
   // In the middle of a statement that only inserts: checks what need not wait for its end.
   reactor::Task<Status> check_some();
   // Whether rows have those values of a foreign key's columns, which no parent has. foreign_key_violation.

@@ -116,9 +116,10 @@ Status Groups::find_by_bytes(MemoryBudget* budget) {
 
 Status Groups::add(Run& run, const EvalContext& context) {
   for (; done_sets_ < plan_.grouping_sets.size(); ++done_sets_) {
-    Status status = group_ != nullptr ? Status() : find_group_of_set(run, context, done_sets_);
-    if (status.ok()) status = add_to_group(run, context);
-    if (!status.ok()) return status;
+    if (group_ == nullptr) {
+      if (Status status = find_group_of_set(run, context, done_sets_); !status.ok()) return status;
+    }
+    if (Status status = add_to_group(run, context); !status.ok()) return status;
   }
   done_sets_ = 0;
   if (!plan_.grouping_sets.empty()) return {};

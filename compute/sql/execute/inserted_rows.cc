@@ -31,8 +31,8 @@ reactor::Task<Status> InsertedRows::read(Run& run) {
   while (!query->done()) {
     const std::size_t before = rows_->size();
     const std::size_t before_bytes = rows_->bytes();
-    Status status = co_await query->fetch(nested, kPortionRows);
-    if (status.ok()) status = memory_.add(run.client_memory, rows_->bytes() - before_bytes);
+    if (Status status = co_await query->fetch(nested, kPortionRows); !status.ok()) co_return status;
+    Status status = memory_.add(run.client_memory, rows_->bytes() - before_bytes);
     if (!status.ok()) co_return status;
     if (rows_->size() > kMaxInsertedRows) {
       co_return Status(

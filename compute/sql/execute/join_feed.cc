@@ -137,11 +137,9 @@ reactor::Task<Status> JoinFeed::find_by_key(Run& run, Level* level) {
   std::size_t asked = 0;
   for (std::size_t i = 0; i < level->input.size(); ++i) {
     Keys keys;
-    Status status = co_await evaluate_keys(run, level->joined.source, level->input[i], keys);
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = co_await evaluate_keys(run, level->joined.source, level->input[i], keys);
-    }
+    const auto evaluate = [&] { return evaluate_keys(run, level->joined.source, level->input[i], keys); };
+    Status status = co_await evaluate();
+    if (run.work.paused()) status = co_await run.resume_task(evaluate);
     run.next_row();
     if (!status.ok()) co_return status;
     for (std::size_t key = 0; key < keys.size(); ++key)
@@ -170,12 +168,12 @@ reactor::Task<Status> JoinFeed::find_by_index(Run& run, Level* level) {
   std::vector<std::size_t> owners;
   for (std::size_t i = 0; i < level->input.size(); ++i) {
     std::vector<txn::IndexRange> own;
-    Status status = co_await evaluate_ranges(run, path, level->input[i], own);
-    while (run.work.paused()) {
+    const auto evaluate = [&] {
       own.clear();
-      status = co_await run.take_turn();
-      if (status.ok()) status = co_await evaluate_ranges(run, path, level->input[i], own);
-    }
+      return evaluate_ranges(run, path, level->input[i], own);
+    };
+    Status status = co_await evaluate();
+    if (run.work.paused()) status = co_await run.resume_task(evaluate);
     run.next_row();
     if (!status.ok()) co_return status;
     owners.insert(owners.end(), own.size(), i);

@@ -72,29 +72,37 @@ reactor::Task<Status> LockedRows::lock(Run& run) {
                      "a function that writes, in a query with NOWAIT or SKIP LOCKED, is not supported");
   }
   std::vector<Wanted> wanted;
+  Status status = find_wanted(wanted);
+  if (!status.ok()) co_return status;
+  run.work.charge(wanted.size() * Work::kReadRow_units);
+  is_there_.assign(portion_.size(), true);
+  if (plan_.locks_without_wait() && !wanted.empty() && !locks_at_once(run))
+    status = co_await claim(run, &wanted);
+  if (!status.ok()) co_return status;
+  PartCost cost(run, &plan_.locks);
+  status = co_await fetch(run, &wanted);
+  if (!status.ok()) co_return status;
+  cost.end(wanted.size());
+  for (const Wanted& one : wanted) {
+    status = check_locked(run, one);
+    if (!status.ok()) co_return status;
+    if (finder_ != nullptr && is_there_[one.row]) status = co_await give_as_it_is(run, &one);
+    if (!status.ok()) co_return status;
+    if (run.work.due()) status = co_await run.take_turn();
+    if (!status.ok()) co_return status;
+  }
+  co_return Status();
+}
+
+Status LockedRows::find_wanted(std::vector<Wanted>& wanted) {
   for (std::size_t row = 0; row < portion_.size(); ++row) {
     for (const RowLock& lock : plan_.locks) {
-      Status room = check_changed_rows(locked_++);
-      if (!room.ok()) co_return room;
+      if (Status room = check_changed_rows(locked_++); !room.ok()) return room;
       layout::Key key = key_of(lock.table->schema, portion_[row].subspan(lock.first_target));
       wanted.push_back({.row = row, .lock = &lock, .key = std::move(key)});
     }
   }
-  run.work.charge(wanted.size() * Work::kReadRow_units);
-  is_there_.assign(portion_.size(), true);
-  Status status;
-  if (plan_.locks_without_wait() && !wanted.empty() && !locks_at_once(run))
-    status = co_await claim(run, &wanted);
-  PartCost cost(run, &plan_.locks);
-  if (status.ok()) status = co_await fetch(run, &wanted);
-  cost.end(wanted.size());
-  for (const Wanted& one : wanted) {
-    if (status.ok()) status = check_locked(run, one);
-    if (!status.ok()) co_return status;
-    if (finder_ != nullptr && is_there_[one.row]) status = co_await give_as_it_is(run, &one);
-    if (status.ok() && run.work.due()) status = co_await run.take_turn();
-  }
-  co_return status;
+  return {};
 }
 
 // A lock may be asked for twice: of the rows of a join, or of keys with the same hash.

@@ -55,6 +55,8 @@ class LockedRows {
     bool is_claimed = false;
   };
   bool is_found_apart(const Run& run) const;
+  // Those of the portion.
+  Status find_wanted(std::vector<Wanted>& wanted);
   reactor::Task<Status> claim(Run& run, std::vector<Wanted>* wanted);
   // Notes the rows as they are now.
   reactor::Task<Status> look(Run& run, const std::vector<Wanted*>* claimed);

@@ -81,9 +81,8 @@ std::size_t parts_of(const LongValuePlace& place, const storage::Table& table) {
 
 // The key of a part in a row of its own.
 void set_key(layout::RowWriter writer, const LongValuePlace& place, std::size_t number) {
-  Status status = writer.set_text(kId, place.id_bytes());
-  if (status.ok()) status = writer.set_integer(kNumber, static_cast<std::int64_t>(number));
-  NAMDB_CHECK(status.ok());
+  NAMDB_CHECK(writer.set_text(kId, place.id_bytes()).ok());
+  NAMDB_CHECK(writer.set_integer(kNumber, static_cast<std::int64_t>(number)).ok());
 }
 
 std::vector<txn::RowId> request(txn::Transaction& transaction, const TableRef& table,
@@ -247,6 +246,11 @@ reactor::Task<Status> erase_gone(Run* run) {
   co_return Status();
 }
 
+reactor::Task<Status> write_and_erase(Run* run) {
+  if (Status status = co_await write_made(run); !status.ok()) co_return status;
+  co_return co_await erase_gone(run);
+}
+
 }  // namespace
 
 bool is_too_long(const layout::Column& column, const Datum& value) {
@@ -298,6 +302,12 @@ Status store_or_place(layout::RowWriter& row, std::uint32_t column, const Datum&
   if (!value.is_place()) return store_value(row, column, value);
   layout::set_long_value(row, column, value.text);
   return {};
+}
+
+Status set_apart_and_store(const Run& run, const storage::Table& table, const layout::Schema& schema,
+                           std::uint32_t column, Datum& value, layout::RowWriter& row) {
+  if (Status status = set_apart(run, table, schema, column, value); !status.ok()) return status;
+  return store_or_place(row, column, value);
 }
 
 void want_ahead(Run& run, std::size_t rows, std::size_t most,
@@ -368,10 +378,14 @@ reactor::Task<Status> bring_long_values(Run* run, LongValues* values) {
 }
 
 reactor::Task<Status> write_long_values(Run* run) {
-  Status status = co_await write_made(run);
-  if (status.ok()) status = co_await erase_gone(run);
+  Status status = co_await write_and_erase(run);
   run->long_memory.give_back(run->long_values.forget_unused());
   co_return status;
+}
+
+reactor::Task<Status> commit_long_values(Run* run) {
+  if (Status status = co_await write_long_values(run); !status.ok()) co_return status;
+  co_return co_await run->transaction->commit();
 }
 
 }  // namespace namdb::sql

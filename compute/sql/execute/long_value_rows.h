@@ -26,6 +26,9 @@ Status set_apart(const Run& run, const storage::Table& table, const layout::Sche
                  std::uint32_t column, Datum& value);
 // store_value(), also of a place.
 Status store_or_place(layout::RowWriter& row, std::uint32_t column, const Datum& value);
+// Both, one after the other.
+Status set_apart_and_store(const Run& run, const storage::Table& table, const layout::Schema& schema,
+                           std::uint32_t column, Datum& value, layout::RowWriter& row);
 
 // When an expression waits for a long value of a row: those of the same column in rows that come next are
 // wanted, too, up to `most`. `show` lets columns read the row that is so many rows behind that one; false:
@@ -37,5 +40,7 @@ void want_ahead(Run& run, std::size_t rows, std::size_t most,
 reactor::Task<Status> bring_long_values(Run* run, LongValues* values);
 // Writes and deletes what was noted. Values of rows that were not written are forgotten.
 reactor::Task<Status> write_long_values(Run* run);
+// The same, and commits the run's transaction.
+reactor::Task<Status> commit_long_values(Run* run);
 
 }  // namespace namdb::sql

@@ -29,7 +29,8 @@ reactor::Task<Status> ProcedureTransaction::fetch() {
 reactor::Task<Status> ProcedureTransaction::find(storage::TableRef table, storage::IndexRef index,
                                                  txn::IndexRange range, std::vector<txn::RowId>& rows) {
   Status status = co_await transaction_.find(std::move(table), std::move(index), std::move(range), rows);
-  if (status.ok()) status = check_requested();
+  if (!status.ok()) co_return status;
+  status = check_requested();
   co_return status.ok() ? check(rows) : status;
 }
 
@@ -38,7 +39,8 @@ reactor::Task<Status> ProcedureTransaction::find_each(storage::TableRef table, s
                                                       std::vector<std::vector<txn::RowId>>& rows) {
   Status status =
       co_await transaction_.find_each(std::move(table), std::move(index), std::move(ranges), use, rows);
-  if (status.ok()) status = check_requested();
+  if (!status.ok()) co_return status;
+  status = check_requested();
   for (std::size_t i = 0; i < rows.size() && status.ok(); ++i) status = check(rows[i]);
   co_return status;
 }

@@ -126,9 +126,9 @@ reactor::Task<Result<Datum>> Run::value_of_subquery(const Expr* expr) {
   auto rows = std::make_unique<SubqueryRows>();
   const std::span<const Datum> read = std::span<const Datum>(arguments).subspan(tests);
   Status status = co_await waiting.run_subquery(this, expr, read, rows.get());
+  if (!status.ok()) co_return status;
   Datum value;
-  if (status.ok())
-    status = subquery_value(*expr, std::span<const Datum>(arguments).first(tests), *rows, arena, value);
+  status = subquery_value(*expr, std::span<const Datum>(arguments).first(tests), *rows, arena, value);
   if (!status.ok()) co_return status;
   value = arena.keep(value);
   // Other rows have the same.

@@ -174,12 +174,20 @@ struct Run {
   // evaluates again until it does not pause. The status of the last evaluation.
   template <typename Evaluate>
   reactor::Task<Status> resume(Evaluate evaluate) {
-    Status status;
-    while (work.paused()) {
-      status = co_await take_turn();
-      if (status.ok()) status = evaluate();
+    while (true) {
+      if (Status status = co_await take_turn(); !status.ok()) co_return status;
+      Status status = evaluate();
+      if (!work.paused()) co_return status;
     }
-    co_return status;
+  }
+  // The same of an evaluation that is a task, which start() makes.
+  template <typename Start>
+  reactor::Task<Status> resume_task(Start start) {
+    while (true) {
+      if (Status status = co_await take_turn(); !status.ok()) co_return status;
+      Status status = co_await start();
+      if (!work.paused()) co_return status;
+    }
   }
   // Counts a value of a list; whether other sessions should have their turns now.
   bool value_ends_turn() {

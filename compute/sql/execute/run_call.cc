@@ -76,8 +76,8 @@ reactor::Task<Status> run_call(Run& run, const CallPlan& plan, std::span<const R
     const auto evaluate_it = [&] { return evaluate(*plan.arguments[i], context, value); };
     Status status = evaluate_it();
     if (run.work.paused()) status = co_await run.resume(evaluate_it);
-    if (status.ok()) status = check_range(value, definition.parameters[i]);
     if (!status.ok()) co_return status;
+    if (Status fits = check_range(value, definition.parameters[i]); !fits.ok()) co_return fits;
     arguments[i] = to_value(value, definition.parameters[i]);
   }
   std::vector<Value>& results = run.call_scratch.results;

@@ -45,24 +45,27 @@ class ConflictRun {
         inserted_(conflict_.indexes.size()) {}
 
   reactor::Task<Status> run() {
-    Status read = co_await rows_.read(run_);
-    if (!read.ok()) co_return read;
+    if (Status status = co_await rows_.read(run_); !status.ok()) co_return status;
     for (std::size_t begin = 0; begin < rows_.size(); begin += kRowsAtOnce) {
-      Status status = run_.interrupt.check();
-      if (status.ok()) status = co_await make_candidates(begin);
-      if (status.ok()) status = co_await look_up();
-      for (std::size_t i = 0; i < candidates_.size() && status.ok(); ++i)
-        status = co_await handle(&candidates_[i]);
-      if (status.ok()) status = co_await write_long_values(&run_);
-      // So that a key that is taken otherwise is the statement's error and not the commit's.
-      if (status.ok()) status = co_await run_.transaction->fetch();
-      if (status.ok()) status = co_await unique_.check();
-      if (!status.ok()) co_return status;
+      if (Status status = co_await run_portion(begin); !status.ok()) co_return status;
     }
     co_return co_await foreign_keys_.finish();
   }
 
  private:
+  reactor::Task<Status> run_portion(std::size_t begin) {
+    if (Status status = run_.interrupt.check(); !status.ok()) co_return status;
+    if (Status status = co_await make_candidates(begin); !status.ok()) co_return status;
+    if (Status status = co_await look_up(); !status.ok()) co_return status;
+    for (Candidate& candidate : candidates_) {
+      if (Status status = co_await handle(&candidate); !status.ok()) co_return status;
+    }
+    if (Status status = co_await write_long_values(&run_); !status.ok()) co_return status;
+    // So that a key that is taken otherwise is the statement's error and not the commit's.
+    if (Status status = co_await run_.transaction->fetch(); !status.ok()) co_return status;
+    co_return co_await unique_.check();
+  }
+
   reactor::Task<Status> make_candidates(std::size_t begin) {
     candidates_.clear();
     for (std::size_t i = begin; i < std::min(begin + kRowsAtOnce, rows_.size()); ++i) {
@@ -134,10 +137,8 @@ class ConflictRun {
       run_.work.charge(Work::kWrittenRow_units);
       run_.long_values.note_written(candidate->row.view());
       note_written(id, *candidate);
-      Status status;
-      if (foreign_keys_.wanted()) status = foreign_keys_.note_insert(candidate->row.view());
-      if (status.ok()) status = unique_.note(candidate->row.view());
-      if (!status.ok()) co_return status;
+      if (Status status = foreign_keys_.note_insert(candidate->row.view()); !status.ok()) co_return status;
+      if (Status status = unique_.note(candidate->row.view()); !status.ok()) co_return status;
       co_return co_await finish(id);
     }
     if (!conflict_.updates) co_return Status();
@@ -154,10 +155,9 @@ class ConflictRun {
     if (run_.work.paused()) status = co_await run_.resume(change);
     run_.next_row();
     if (!status.ok() || !updated) co_return status;
-    if (foreign_keys_.wanted())
-      status = foreign_keys_.note_update(before.view(), run_.transaction->row(*there));
-    if (status.ok()) status = unique_.note(run_.transaction->row(*there));
-    if (!status.ok()) co_return status;
+    const layout::RowView after = run_.transaction->row(*there);
+    if (Status noted = foreign_keys_.note_update(before.view(), after); !noted.ok()) co_return noted;
+    if (Status noted = unique_.note(after); !noted.ok()) co_return noted;
     note_written(*there, *candidate);
     co_return co_await finish(*there);
   }

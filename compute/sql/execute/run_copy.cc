@@ -47,10 +47,9 @@ class CopyIn {
       }
       if (!status.ok()) co_return status;
     }
-    Status status = co_await run_.transaction->fetch();
-    if (status.ok()) status = co_await foreign_keys_.finish();
-    if (status.ok()) status = co_await drain();
-    co_return status;
+    if (Status status = co_await run_.transaction->fetch(); !status.ok()) co_return status;
+    if (Status status = co_await foreign_keys_.finish(); !status.ok()) co_return status;
+    co_return co_await drain();
   }
 
  private:
@@ -76,9 +75,8 @@ class CopyIn {
       reader_.end();
       sent_all_ = true;
     }
-    Status status = memory_.resize(reader_.kept_bytes());
-    if (status.ok()) status = run_.interrupt.check();
-    co_return status;
+    if (Status status = memory_.resize(reader_.kept_bytes()); !status.ok()) co_return status;
+    co_return run_.interrupt.check();
   }
 
   // Drops the bytes behind the end of the data.
@@ -118,19 +116,23 @@ class CopyIn {
   // As in PostgreSQL, bytes that are no text are the error of a line, whatever else is wrong with it.
   Status check_encoding(std::string_view field) const {
     if (plan_.options.format == CopyFormat::binary) return {};
-    Status status = reader_.check_encoding();
+    if (Status status = reader_.check_encoding(); !status.ok()) return status;
     // Of bytes that are written as escapes.
-    if (status.ok()) status = check_utf8(field);
-    return status;
+    return check_utf8(field);
   }
 
   Status make() { return make_row(run_, plan_.insert, plan_.insert.rows.front(), values_, row_); }
 
-  // Inserts the row whose fields were read. When the work is paused, go_on() ends it.
-  Status insert() {
-    Status status = parse(values_);
+  // Makes the row whose fields were read.
+  Status parse_and_make() {
+    if (Status status = parse(values_); !status.ok()) return status;
     row_ = empty_row_;
-    if (status.ok()) status = make();
+    return make();
+  }
+
+  // Inserts it. When the work is paused, go_on() ends it.
+  Status insert() {
+    Status status = parse_and_make();
     if (run_.work.paused()) return status;
     if (!status.ok()) {
       note_place({});
@@ -142,8 +144,7 @@ class CopyIn {
   Status add_row() {
     run_.transaction->insert(plan_.insert.table, row_.bytes());
     run_.long_values.note_written(row_.view());
-    Status status;
-    if (foreign_keys_.wanted()) status = foreign_keys_.note_insert(row_.view());
+    Status status = foreign_keys_.note_insert(row_.view());
     run_.work.charge(Work::kWrittenRow_units);
     run_.next_row();
     ++run_.affected;
@@ -153,17 +154,22 @@ class CopyIn {
   // Now and then, so that a duplicate key is the statement's error and not the commit's.
   bool fetch_is_due() const { return run_.affected % kInsertedAtOnce == 0; }
 
+  // The row is inserted, and fetched if it is time. An error is one of its line.
+  reactor::Task<Status> finish_row() {
+    if (run_.work.paused()) {
+      const auto make_again = [this] { return make(); };
+      if (Status status = co_await run_.resume(make_again); !status.ok()) co_return status;
+      if (Status status = add_row(); !status.ok()) co_return status;
+    }
+    if (!fetch_is_due()) co_return Status();
+    co_return co_await run_.transaction->fetch();
+  }
+
   // The steps that may take longer than a row.
   reactor::Task<Status> go_on() {
-    Status status;
-    if (run_.work.paused()) {
-      status = co_await run_.resume([this] { return make(); });
-      if (status.ok()) status = add_row();
-    }
-    const bool fetches = status.ok() && fetch_is_due();
-    if (fetches) status = co_await run_.transaction->fetch();
+    Status status = co_await finish_row();
     if (!status.ok()) note_place({});
-    if (fetches && status.ok()) status = co_await foreign_keys_.check_some();
+    if (status.ok() && fetch_is_due()) status = co_await foreign_keys_.check_some();
     if (status.ok() && run_.long_values.work_is_due()) status = co_await write_long_values(&run_);
     if (status.ok() && run_.work.due()) status = co_await run_.take_turn();
     co_return status;

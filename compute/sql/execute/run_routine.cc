@@ -152,14 +152,14 @@ Task<Status> RoutineRun::evaluate_value(const Expr* expr, Datum* out, std::span<
   run_.next_row();
   EvalContext context = run_.context();
   context.values = row;
-  Status status;
   const auto reading = routine_->reading.empty() ? routine_->reading.end() : routine_->reading.find(expr);
   if (reading != routine_->reading.end()) {
+    Status status = check_statement(run_, *routine_, *reading->second);
+    if (!status.ok()) co_return status;
     run_.statement = reading->second.get();
-    status = check_statement(run_, *routine_, *run_.statement);
   }
   const auto evaluate_it = [&] { return evaluate(*expr, context, *out); };
-  if (status.ok()) status = evaluate_it();
+  Status status = evaluate_it();
   if (work_.paused()) status = co_await run_.resume(evaluate_it);
   run_.statement = nullptr;
   co_return status;
@@ -176,14 +176,13 @@ Task<Status> RoutineRun::assign_row(const std::vector<SlotTarget>* targets, std:
   for (std::size_t i = 0; i < targets->size(); ++i) {
     const SlotTarget& target = (*targets)[i];
     Datum value = i < row.size() ? row[i] : Datum();
-    Status status;
     if (target.conversion != nullptr && !value.null) {
       const Datum given = value;
       const std::span<const Datum> row_of_one(&given, 1);
-      status = co_await evaluate_value(target.conversion.get(), &value, row_of_one);
+      Status status = co_await evaluate_value(target.conversion.get(), &value, row_of_one);
+      if (!status.ok()) co_return status;
     }
-    if (status.ok()) status = set(target.slot, value);
-    if (!status.ok()) co_return status;
+    if (Status status = set(target.slot, value); !status.ok()) co_return status;
   }
   co_return Status();
 }
@@ -326,9 +325,8 @@ Task<Status> RoutineRun::handle(const BlockStep* block, txn::Transaction::Savepo
 
 Task<Status> RoutineRun::assign(const AssignStep* step) {
   Datum value;
-  Status status = co_await evaluate_value(step->value.get(), &value);
-  if (status.ok()) status = set(step->slot, value);
-  co_return status;
+  if (Status status = co_await evaluate_value(step->value.get(), &value); !status.ok()) co_return status;
+  co_return set(step->slot, value);
 }
 
 Task<Status> RoutineRun::run_if(const IfStep* step, Flow* flow) {

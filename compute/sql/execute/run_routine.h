@@ -102,6 +102,8 @@ class RoutineRun {
                                Flow* flow);
   reactor::Task<Status> run_if(const IfStep* step, Flow* flow);
   reactor::Task<Status> run_loop(const LoopStep* loop, Flow* flow);
+  // The loop's bounds, and its step if it has one: without it, `step` stays as it is.
+  reactor::Task<Status> evaluate_range(const RangeLoopStep* loop, Datum* first, Datum* last, Datum* step);
   reactor::Task<Status> run_range(const RangeLoopStep* loop, Flow* flow);
   reactor::Task<Status> run_over_rows(const QueryLoopStep* loop, Flow* flow);
   reactor::Task<Status> run_over_array(const ArrayLoopStep* loop, Flow* flow);

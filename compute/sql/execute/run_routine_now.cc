@@ -25,7 +25,8 @@ bool RoutineRun::evaluate_now(const Expr& expr, Datum& out, Status& status) {
 bool RoutineRun::assign_now(const AssignStep& step, Status& status) {
   Datum value;
   if (!evaluate_now(*step.value, value, status)) return false;
-  if (status.ok()) status = set(step.slot, value);
+  if (!status.ok()) return true;
+  status = set(step.slot, value);
   return true;
 }
 

@@ -30,30 +30,32 @@ Task<Status> RoutineRun::run_loop(const LoopStep* loop, Flow* flow) {
   }
 }
 
+Task<Status> RoutineRun::evaluate_range(const RangeLoopStep* loop, Datum* first, Datum* last, Datum* step) {
+  if (Status status = co_await evaluate_value(loop->first.get(), first); !status.ok()) co_return status;
+  if (first->null) co_return Status(ErrorCode::null_not_allowed, "lower bound of FOR loop cannot be null");
+  if (Status status = co_await evaluate_value(loop->last.get(), last); !status.ok()) co_return status;
+  if (last->null) co_return Status(ErrorCode::null_not_allowed, "upper bound of FOR loop cannot be null");
+  if (loop->step == nullptr) co_return Status();
+  if (Status status = co_await evaluate_value(loop->step.get(), step); !status.ok()) co_return status;
+  if (step->null) co_return Status(ErrorCode::null_not_allowed, "BY value of FOR loop cannot be null");
+  if (step->integer <= 0)
+    co_return Status(ErrorCode::invalid_parameter_value, "BY value of FOR loop must be greater than zero");
+  co_return Status();
+}
+
 Task<Status> RoutineRun::run_range(const RangeLoopStep* loop, Flow* flow) {
   Datum first;
   Datum last;
   Datum step = Datum::of_integer(1);
-  Status status = co_await evaluate_value(loop->first.get(), &first);
-  if (status.ok() && first.null)
-    co_return Status(ErrorCode::null_not_allowed, "lower bound of FOR loop cannot be null");
-  if (status.ok()) status = co_await evaluate_value(loop->last.get(), &last);
-  if (status.ok() && last.null)
-    co_return Status(ErrorCode::null_not_allowed, "upper bound of FOR loop cannot be null");
-  if (status.ok() && loop->step != nullptr) status = co_await evaluate_value(loop->step.get(), &step);
-  if (!status.ok()) co_return status;
-  if (step.null) co_return Status(ErrorCode::null_not_allowed, "BY value of FOR loop cannot be null");
-  if (step.integer <= 0)
-    co_return Status(ErrorCode::invalid_parameter_value, "BY value of FOR loop must be greater than zero");
+  if (Status status = co_await evaluate_range(loop, &first, &last, &step); !status.ok()) co_return status;
   std::uint64_t passes = 0;
   // Of int4: the sums below do not overflow.
   for (std::int64_t value = first.integer; loop->reverse ? value >= last.integer : value <= last.integer;
        value += loop->reverse ? -step.integer : step.integer) {
     ++passes;
-    status = co_await pass_turn();
-    if (status.ok()) status = set(loop->slot, Datum::of_integer(value));
-    if (status.ok()) status = co_await run_steps(&loop->steps, flow);
-    if (!status.ok()) co_return status;
+    if (Status status = co_await pass_turn(); !status.ok()) co_return status;
+    if (Status status = set(loop->slot, Datum::of_integer(value)); !status.ok()) co_return status;
+    if (Status status = co_await run_steps(&loop->steps, flow); !status.ok()) co_return status;
     if (ends_loop(*flow, loop->label)) break;
   }
   values_[routine_->found_slot] = Datum::of_boolean(passes > 0);
@@ -74,8 +76,10 @@ Task<Status> RoutineRun::run_over_rows(const QueryLoopStep* loop, Flow* flow) {
   }
   for (std::uint64_t i = 0; i < count; ++i) {
     status = co_await pass_turn();
-    if (status.ok()) status = co_await assign_row(&loop->targets, rows[i]);
-    if (status.ok()) status = co_await run_steps(&loop->steps, flow);
+    if (!status.ok()) co_return status;
+    status = co_await assign_row(&loop->targets, rows[i]);
+    if (!status.ok()) co_return status;
+    status = co_await run_steps(&loop->steps, flow);
     if (!status.ok()) co_return status;
     if (ends_loop(*flow, loop->label)) break;
   }
@@ -98,9 +102,11 @@ Task<Status> RoutineRun::run_over_array(const ArrayLoopStep* loop, Flow* flow) {
   while (elements.next(element)) {
     ++passes;
     status = co_await pass_turn();
+    if (!status.ok()) co_return status;
     const std::span<const Datum> row(&element, 1);
-    if (status.ok()) status = co_await assign_row(targets, row);
-    if (status.ok()) status = co_await run_steps(&loop->steps, flow);
+    status = co_await assign_row(targets, row);
+    if (!status.ok()) co_return status;
+    status = co_await run_steps(&loop->steps, flow);
     if (!status.ok()) co_return status;
     if (ends_loop(*flow, loop->label)) break;
   }
@@ -120,20 +126,20 @@ Task<Status> RoutineRun::run_statement(const Plan* plan, StepRows* rows, std::ui
   run.whole = nullptr;
   if (const auto* select = plan->as<SelectPlan>()) {
     const std::unique_ptr<Query> query = run.start_query(*select);
-    while (status.ok() && rows->count() < max_rows) {
+    while (rows->count() < max_rows) {
       const std::uint64_t before = rows->count();
       const std::uint64_t portion = std::min(kPortionRows, max_rows - before);
-      status = co_await query->fetch(run, portion);
-      if (status.ok()) status = rows->count_memory(run.client_memory);
+      if (Status read = co_await query->fetch(run, portion); !read.ok()) co_return read;
+      if (Status counted = rows->count_memory(run.client_memory); !counted.ok()) co_return counted;
       if (query->done() || rows->count() - before < portion) break;
     }
     *affected = rows->count();
-    co_return status;
+    co_return Status();
   }
   status = co_await run_to_end(run, *plan);
+  if (!status.ok()) co_return status;
   *affected = run.affected;
-  if (status.ok()) status = rows->count_memory(run.client_memory);
-  co_return status;
+  co_return rows->count_memory(run.client_memory);
 }
 
 void RoutineRun::set_found(std::uint64_t rows) {
@@ -220,9 +226,8 @@ Task<Status> RoutineRun::keep_result() {
 Task<Status> RoutineRun::give_row(const ReturnNextStep* step) {
   if (step->value == nullptr) co_return add_row(outputs());
   Datum value;
-  Status status = co_await evaluate_value(step->value.get(), &value);
-  if (status.ok()) status = add_row(std::span<const Datum>(&value, 1));
-  co_return status;
+  if (Status status = co_await evaluate_value(step->value.get(), &value); !status.ok()) co_return status;
+  co_return add_row(std::span<const Datum>(&value, 1));
 }
 
 // The result of a function in SQL that returns no set has one row, of NULLs if the query gives none.
@@ -289,8 +294,8 @@ Task<Status> run_routine_call(Run& run, const CallRoutinePlan& plan, std::span<c
     const auto evaluate_it = [&] { return evaluate(*plan.arguments[i], context, value); };
     Status status = evaluate_it();
     if (run.work.paused()) status = co_await run.resume(evaluate_it);
-    if (status.ok()) status = routine.set(i, value);
     if (!status.ok()) co_return status;
+    if (Status taken = routine.set(i, value); !taken.ok()) co_return taken;
   }
   run.next_row();
   Status status = co_await routine.run();

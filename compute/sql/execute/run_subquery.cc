@@ -74,9 +74,8 @@ reactor::Task<Status> run_subquery(Run* run, const Expr* expr, std::span<const D
   while (rows->rows < wanted) {
     const std::uint64_t portion_rows = std::min(kPortionRows, wanted - rows->rows);
     portion.clear();
-    Status status = co_await query->fetch(nested, portion_rows);
-    if (status.ok()) status = keep(nested, *expr, portion, *memory, *rows);
-    if (!status.ok()) co_return status;
+    if (Status status = co_await query->fetch(nested, portion_rows); !status.ok()) co_return status;
+    if (Status status = keep(nested, *expr, portion, *memory, *rows); !status.ok()) co_return status;
     if (query->done() || portion.size() < portion_rows) break;
   }
   co_return Status();

@@ -28,9 +28,8 @@ reactor::Task<Status> keep_select(Run& nested, const SelectPlan& select, WithRow
   const std::unique_ptr<Query> query = nested.start_query(select);
   while (!query->done()) {
     const std::size_t before = kept->rows.size();
-    Status status = co_await query->fetch(nested, kPortionRows);
-    if (status.ok()) status = kept->count(nested.client_memory);
-    if (!status.ok()) co_return status;
+    if (Status status = co_await query->fetch(nested, kPortionRows); !status.ok()) co_return status;
+    if (Status status = kept->count(nested.client_memory); !status.ok()) co_return status;
     if (kept->rows.size() - before < kPortionRows) break;
   }
   co_return Status();
@@ -42,17 +41,15 @@ reactor::Task<Status> run_query_of_with(Run& run, const WithPlan::Query& query) 
   Run nested = run.nested(kept->rows, arena, run.work, {});
   nested.statement = query.statement.get();
   nested.whole = nullptr;
-  Status status;
   if (const auto* select = query.statement->as<SelectPlan>()) {
-    status = co_await keep_select(nested, *select, kept.get());
+    if (Status status = co_await keep_select(nested, *select, kept.get()); !status.ok()) co_return status;
   } else {
-    status = co_await run_to_end(nested, *query.statement);
-    if (status.ok()) status = kept->count(run.client_memory);
+    if (Status status = co_await run_to_end(nested, *query.statement); !status.ok()) co_return status;
+    if (Status status = kept->count(run.client_memory); !status.ok()) co_return status;
   }
-  if (!status.ok()) co_return status;
   run.state.working[query.rows.get()] = kept->rows.rows();
   run.state.written.push_back(kept);
-  co_return status;
+  co_return Status();
 }
 
 reactor::Task<Status> run_with(Run& run, const WithPlan& plan) {

@@ -44,11 +44,9 @@ Status add_selected(const Run& run, const Source& source, const layout::RowView&
 reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, MemoryShare& memory) {
   if (!source.key.empty()) {
     const std::span<const Datum> no_outer;
-    Status status = co_await evaluate_keys(run, source, no_outer, keys);
-    while (run.work.paused()) {
-      status = co_await run.take_turn();
-      if (status.ok()) status = co_await evaluate_keys(run, source, no_outer, keys);
-    }
+    const auto evaluate = [&] { return evaluate_keys(run, source, no_outer, keys); };
+    Status status = co_await evaluate();
+    if (run.work.paused()) status = co_await run.resume_task(evaluate);
     run.next_row();
     co_return status;
   }
@@ -57,8 +55,8 @@ reactor::Task<Status> collect_keys(Run& run, const Source& source, Keys& keys, M
   SourceScan scan(source);
   txn::RowBlock rows;
   while (true) {
-    Status status = run.interrupt.check();
-    if (status.ok()) status = co_await scan.next(run, 0, rows);
+    if (Status status = run.interrupt.check(); !status.ok()) co_return status;
+    Status status = co_await scan.next(run, 0, rows);
     if (run.work.paused()) {
       status = co_await run.take_turn();
       if (!status.ok()) co_return status;
@@ -177,7 +175,7 @@ Status take_step(Run& run, RowChange& change, txn::RowId id, Step& step) {
     case Step::change: {
       Status status;
       if (change.update == nullptr) {
-        if (change.foreign_keys.wanted()) status = change.foreign_keys.note_delete(transaction.row(id));
+        status = change.foreign_keys.note_delete(transaction.row(id));
         if (!status.ok()) return status;
         run.long_values.note_gone(transaction.row(id));
         transaction.erase(id);
@@ -267,6 +265,15 @@ reactor::Task<Status> change_rows(Run& run, RowChange* change) {
   co_return co_await change->foreign_keys.finish();
 }
 
+// So that a duplicate key is the statement's error and not the commit's.
+reactor::Task<Status> fetch_inserted(Run& run, const InsertPlan& plan, std::size_t rows,
+                                     UniqueChecks* unique) {
+  PartCost cost(run, &plan.table);
+  if (Status status = co_await run.transaction->fetch(); !status.ok()) co_return status;
+  cost.end(rows);
+  co_return co_await unique->check();
+}
+
 }  // namespace
 
 reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
@@ -274,8 +281,7 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
   const layout::Schema& schema = plan.table->schema;
   run.long_part = &plan.table;
   InsertedRows rows(plan);
-  Status read = co_await rows.read(run);
-  if (!read.ok()) co_return read;
+  if (Status status = co_await rows.read(run); !status.ok()) co_return status;
   Returning returning(plan.returning);
   ForeignKeyChecks foreign_keys(run, plan.foreign_keys.get());
   UniqueChecks unique(run, plan.table, nullptr);
@@ -287,23 +293,19 @@ reactor::Task<Status> run_insert(Run& run, const InsertPlan& plan) {
     if (status.ok()) {
       const txn::RowId id = run.transaction->insert(plan.table, row.bytes());
       run.long_values.note_written(row.view());
-      if (foreign_keys.wanted()) status = foreign_keys.note_insert(row.view());
-      if (status.ok()) status = unique.note(row.view());
-      if (!status.ok()) co_return status;
+      if (Status noted = foreign_keys.note_insert(row.view()); !noted.ok()) co_return noted;
+      if (Status noted = unique.note(row.view()); !noted.ok()) co_return noted;
       if (returning.wanted()) inserted.push_back(id);
       run.work.charge(Work::kWrittenRow_units);
       run.next_row();
       ++run.affected;
-      // Fetches now, so that a duplicate key is the statement's error and not the commit's.
       if (++i % kInsertedAtOnce == 0 || i == rows.size()) {
-        PartCost cost(run, &plan.table);
-        status = co_await run.transaction->fetch();
-        cost.end((i - 1) % kInsertedAtOnce + 1);
-        if (status.ok()) status = co_await unique.check();
+        status = co_await fetch_inserted(run, plan, (i - 1) % kInsertedAtOnce + 1, &unique);
         for (std::size_t given = 0; given < inserted.size() && status.ok(); ++given)
           status = co_await returning.give_row(&run, inserted[given]);
+        if (!status.ok()) co_return status;
         inserted.clear();
-        if (status.ok()) status = co_await foreign_keys.check_some();
+        status = co_await foreign_keys.check_some();
       }
     }
     if (paused || (status.ok() && run.work.due())) status = co_await run.take_turn();

@@ -80,8 +80,8 @@ std::unique_ptr<Query> start_query(const SelectPlan& plan) {
 Status SelectCursor::start(Run& run) {
   const EvalContext context = run.context();
   Status status = evaluate_count(plan_.limit.get(), context, ErrorCode::invalid_limit, "LIMIT", left_);
-  if (status.ok())
-    status = evaluate_count(plan_.offset.get(), context, ErrorCode::invalid_offset, "OFFSET", to_skip_);
+  if (!status.ok()) return status;
+  status = evaluate_count(plan_.offset.get(), context, ErrorCode::invalid_offset, "OFFSET", to_skip_);
   if (!status.ok()) return status;
   values_.resize(plan_.targets.size());
   const std::uint64_t counting = left_ + std::min(to_skip_, ~left_);
@@ -389,18 +389,17 @@ reactor::Task<Status> SelectCursor::fetch_locked(Run& run, std::uint64_t max_row
     const std::uint64_t wanted = max_rows == 0 ? kPortionRows : std::min(kPortionRows, max_rows - given);
     Status status = co_await fetch_rows(portion, wanted);
     LockedRows::end_portion(run);
-    if (status.ok()) status = co_await locked_->lock(run);
-    std::uint64_t left_out = 0;
-    for (std::size_t row = 0; row < locked_->size() && status.ok(); ++row) {
-      if (!locked_->is_there(row)) {
-        ++left_out;
-        continue;
-      }
+    if (!status.ok()) co_return status;
+    status = co_await locked_->lock(run);
+    if (!status.ok()) co_return status;
+    const std::uint64_t before = given;
+    for (std::size_t row = 0; row < locked_->size(); ++row) {
+      if (!locked_->is_there(row)) continue;
       run.sink.add_row((*locked_)[row]);
       ++given;
     }
-    if (status.ok() && plan_.locks_without_wait()) allow_more(left_out);
-    if (status.ok() && run.sink.congested()) status = co_await run.sink.relieve();
+    if (plan_.locks_without_wait()) allow_more(locked_->size() - (given - before));
+    if (run.sink.congested()) status = co_await run.sink.relieve();
     if (!status.ok()) co_return status;
   }
   run.affected += given;

@@ -59,9 +59,9 @@ reactor::Task<Status> UniqueChecks::check() {
   constexpr std::size_t kAtOnce = 1024;
   for (Checked& checked : indexes_) {
     for (std::size_t first = 0; first < checked.keys.size(); first += kAtOnce) {
-      Status status = run_.interrupt.check();
+      if (Status status = run_.interrupt.check(); !status.ok()) co_return status;
       const std::size_t end = std::min(checked.keys.size(), first + kAtOnce);
-      if (status.ok()) status = co_await check_index(&checked, first, end);
+      Status status = co_await check_index(&checked, first, end);
       if (status.ok() && run_.work.due()) status = co_await run_.take_turn();
       if (!status.ok()) co_return status;
     }

@@ -43,9 +43,8 @@ Status VirtualFeed::load_catalog(Run& run) {
 reactor::Task<Status> VirtualFeed::load(Run& run, std::uint64_t /*expected*/) {
   exhausted_ = true;
   if (table_.relation != nullptr) {
-    Status status = co_await run.read_catalog();
-    if (status.ok()) status = load_catalog(run);
-    if (!status.ok()) co_return status;
+    if (Status status = co_await run.read_catalog(); !status.ok()) co_return status;
+    if (Status status = load_catalog(run); !status.ok()) co_return status;
   } else {
     VirtualTableInput input{&run.engine, &run.statistics, &own_arena_, &run.facts, nullptr, {}};
     Result<VirtualRows> rows = co_await table_.rows(input);

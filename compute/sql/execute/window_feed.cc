@@ -52,15 +52,13 @@ reactor::Task<Status> WindowFeed::gather(Run& run) {
   std::size_t kept_bytes = 0;
   while (!query_->done()) {
     Run nested = run.nested(rows_, arena_, run.work, run.outer);
-    Status status = co_await query_->fetch(nested, kPortionRows);
-    if (status.ok())
-      status = memory_.add(run.client_memory, rows_.bytes() - std::min(kept_bytes, rows_.bytes()));
-    kept_bytes = rows_.bytes();
-    if (status.ok() && rows_.size() > kMaxWindowRows) {
-      status = Status(ErrorCode::limit_exceeded,
-                      "window functions can have at most " + std::to_string(kMaxWindowRows) + " rows");
-    }
+    if (Status status = co_await query_->fetch(nested, kPortionRows); !status.ok()) co_return status;
+    Status status = memory_.add(run.client_memory, rows_.bytes() - std::min(kept_bytes, rows_.bytes()));
     if (!status.ok()) co_return status;
+    kept_bytes = rows_.bytes();
+    if (rows_.size() > kMaxWindowRows)
+      co_return Status(ErrorCode::limit_exceeded,
+                       "window functions can have at most " + std::to_string(kMaxWindowRows) + " rows");
   }
   query_.reset();
   order_.resize(rows_.size());
@@ -74,16 +72,15 @@ Status WindowFeed::evaluate_row(Run& run, const WindowCall& call, std::size_t ro
   context.values = rows_[row];
   std::vector<Datum> values;
   Status status;
-  const auto add = [&](const Expr& expr) {
-    if (status.ok()) status = evaluate(expr, context, values.emplace_back());
+  const auto fails = [&](const ExprPtr& part) {
+    if (part != nullptr) status = evaluate(*part, context, values.emplace_back());
+    return !status.ok();
   };
-  for (const OrderItem& item : call.partition) add(*item.value);
-  for (const OrderItem& item : call.order) add(*item.value);
-  for (const ExprPtr& value : call.args) add(*value);
-  for (const ExprPtr* const part : call.frame.parts()) {
-    if (*part != nullptr) add(**part);
-  }
-  if (!status.ok() || run.work.paused()) return status;
+  if (std::ranges::any_of(call.partition, fails, &OrderItem::value) ||
+      std::ranges::any_of(call.order, fails, &OrderItem::value) || std::ranges::any_of(call.args, fails) ||
+      std::ranges::any_of(call.frame.parts(), [&](const ExprPtr* part) { return fails(*part); }) ||
+      run.work.paused())
+    return status;
   std::size_t bytes = values.size() * sizeof(Datum);
   for (const Datum& value : values) bytes += value.text.size();
   status = keep(run, bytes);
@@ -152,7 +149,8 @@ reactor::Task<Status> WindowFeed::calculate(Run& run, std::size_t call) {
   if (!status.ok()) co_return status;
   results_[call].resize(rows_.size());
   status = co_await evaluate_rows(run, &window);
-  if (status.ok()) status = co_await sort(run, &window);
+  if (!status.ok()) co_return status;
+  status = co_await sort(run, &window);
   for (std::size_t begin = 0; begin < order_.size() && status.ok();) {
     std::size_t end = begin + 1;
     while (end < order_.size() && same_values(window.partition, 0, begin, end)) {
@@ -229,8 +227,8 @@ reactor::Task<Status> WindowFeed::accumulate(Run& run, std::size_t call, Rows pa
     }
     if (changes) {
       status = sum->result(run.arena, result);
-      if (status.ok()) status = keep(run, result.text.size());
       if (!status.ok()) co_return status;
+      if (Status room = keep(run, result.text.size()); !room.ok()) co_return room;
       result = values_arena_.keep(result);
       run.next_row();
     }

@@ -100,10 +100,10 @@ Status WindowFeed::find_bound(const WindowCall& call, Rows partition, std::size_
 }
 
 Status WindowFeed::find_frame(const WindowCall& call, Rows partition, std::size_t at, Rows& frame) const {
-  Status status = find_bound(call, partition, at, true, frame.begin);
-  if (status.ok()) status = find_bound(call, partition, at, false, frame.end);
+  if (Status status = find_bound(call, partition, at, true, frame.begin); !status.ok()) return status;
+  if (Status status = find_bound(call, partition, at, false, frame.end); !status.ok()) return status;
   frame.end = std::max(frame.begin, frame.end);
-  return status;
+  return {};
 }
 
 }  // namespace namdb::sql

@@ -35,6 +35,14 @@ Status keep_same(const Run& run, const layout::RowView& row, std::uint32_t colum
   return {};
 }
 
+// Calculates the generated columns of a row that is to be, and checks it.
+Status complete_row(const Run& run, const storage::Table& table, const std::vector<CheckCondition>& checks,
+                    layout::Row& row) {
+  if (Status status = generate_columns(run, table, checks, row.writer()); !status.ok()) return status;
+  Status status = check_not_null(row.view(), table, run.error, &run.long_values);
+  return status.ok() ? check_conditions(run, table, checks, row.view()) : status;
+}
+
 }  // namespace
 
 Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPtr>& values,
@@ -42,9 +50,7 @@ Status make_row(const Run& run, const InsertPlan& plan, const std::vector<ExprPt
   EvalContext context = run.context();
   context.values = columns;
   Status status = fill_row(run, *plan.table, values, context, row.writer());
-  if (status.ok()) status = generate_columns(run, *plan.table, plan.checks, row.writer());
-  if (status.ok()) status = check_not_null(row.view(), *plan.table, run.error, &run.long_values);
-  return status.ok() ? check_conditions(run, *plan.table, plan.checks, row.view()) : status;
+  return status.ok() ? complete_row(run, *plan.table, plan.checks, row) : status;
 }
 
 Status fill_row(const Run& run, const storage::Table& table, const std::vector<ExprPtr>& values,
@@ -57,16 +63,15 @@ Status fill_row(const Run& run, const storage::Table& table, const std::vector<E
     Status status;
     if (values[column] != nullptr) status = evaluate(*values[column], context, value);
     if (!value.null) run.work.charge(value.text.size());
-    if (status.ok() && is_too_long(table.schema.columns()[column], value)) {
+    if (!status.ok()) return status;
+    if (is_too_long(table.schema.columns()[column], value)) {
       long_values.emplace_back(column, value);
       continue;
     }
-    if (status.ok()) status = store_value(writer, column, value);
-    if (!status.ok()) return status;
+    if (Status stored = store_value(writer, column, value); !stored.ok()) return stored;
   }
   for (auto& [column, value] : long_values) {
-    Status status = set_apart(run, table, table.schema, column, value);
-    if (status.ok()) status = store_or_place(writer, column, value);
+    Status status = set_apart_and_store(run, table, table.schema, column, value, writer);
     if (!status.ok()) return status;
   }
   return {};
@@ -118,11 +123,11 @@ Status generate_columns(const Run& run, const storage::Table& table,
     Datum value;
     Status status = evaluate(*check.condition, context, value);
     if (!value.null) run.work.charge(value.text.size());
+    if (!status.ok()) return status;
     const layout::Schema& schema = row.schema();
-    if (status.ok())
-      status = check_indexed(table, *check.generated, schema.columns()[*check.generated], value);
-    if (status.ok()) status = set_apart(run, table, schema, *check.generated, value);
-    if (status.ok()) status = store_or_place(writer, *check.generated, value);
+    status = check_indexed(table, *check.generated, schema.columns()[*check.generated], value);
+    if (!status.ok()) return status;
+    status = set_apart_and_store(run, table, schema, *check.generated, value, writer);
     if (!status.ok()) return status;
   }
   return {};
@@ -194,11 +199,8 @@ Status assign_row(Run& run, const storage::Table& table, const std::vector<Assig
   if (!checks.empty() || assigns_key(table, assignments)) {
     // Not in the row itself: when a condition pauses, the assignments read the old row once more.
     changed.emplace(table.schema, row.bytes());
-    Status status = store(changed->writer(), true);
-    if (status.ok()) status = generate_columns(run, table, checks, changed->writer());
-    if (status.ok()) status = check_not_null(changed->view(), table, run.error, &run.long_values);
-    if (status.ok()) status = check_conditions(run, table, checks, changed->view());
-    if (!status.ok()) return status;
+    if (Status status = store(changed->writer(), true); !status.ok()) return status;
+    if (Status status = complete_row(run, table, checks, *changed); !status.ok()) return status;
   }
   const bool moves = changed && !std::ranges::equal(changed->key(), row.key());
   if (moves && moved == nullptr)

@@ -170,12 +170,20 @@ void Session::fail(const Status& status) {
   if (state_ == State::implicit) state_ = State::idle;
 }
 
+Task<Status> Session::check_and_commit() {
+  if (Status status = co_await keep_held_portals(); !status.ok()) co_return status;
+  if (transaction_ == nullptr) co_return Status();
+  transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
+  if (!deferred_.empty()) {
+    Status status = co_await check_deferred(transaction_.get(), /*all=*/true);
+    if (!status.ok()) co_return status;
+  }
+  co_return as_conflict(co_await transaction_->commit(), *transaction_);
+}
+
 Task<Status> Session::commit_transaction(std::string_view statistics_name) {
-  Status status = co_await keep_held_portals();
+  Status status = co_await check_and_commit();
   if (transaction_ != nullptr) {
-    transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
-    if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction_.get(), /*all=*/true);
-    if (status.ok()) status = as_conflict(co_await transaction_->commit(), *transaction_);
     if (!status.ok()) describe_error(status, *transaction_);
     end_id(status);
     environment_.statistics.entry(statistics_name)
@@ -252,6 +260,19 @@ Task<Status> Session::run_plan(Run& run, const Plan& plan, Portal& portal, std::
   return portal.cursor->fetch(run, max_rows);
 }
 
+Task<Status> Session::run_alone(Run& run, Portal& portal, txn::Transaction* transaction, bool forbid_writes) {
+  if (Status status = interrupt_.check(); !status.ok()) co_return status;
+  const LabelWatch labels;
+  Status status = co_await run_plan(run, *portal.plan, portal, 0);
+  if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
+  portal.cursor.reset();
+  if (!status.ok()) co_return status;
+  if (!deferred_.empty()) status = co_await check_deferred(transaction, /*all=*/true);
+  if (!status.ok()) co_return status;
+  if (forbid_writes && transaction->has_writes()) co_return read_only_error("CALL");
+  co_return check_rights_again(*portal.plan);
+}
+
 Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completion& completion) {
   const bool forbid_writes = read_only();
   const std::string_view writer = writing_command(*portal.plan);
@@ -277,16 +298,12 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     resolved_constraints_.clear();
     deferred_.forget();
     note_resolved(*portal.plan);
-    Status status = interrupt_.check();
-    const LabelWatch labels;
-    if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
-    if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
-    portal.cursor.reset();
-    if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction.get(), /*all=*/true);
-    if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
-    if (status.ok()) status = check_rights_again(*portal.plan);
-    if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
-    if (status.ok()) status = as_conflict(co_await transaction->commit(), *transaction);
+    Status status = co_await run_alone(run, portal, transaction.get(), forbid_writes);
+    if (status.ok()) {
+      status = as_conflict(co_await transaction->commit(), *transaction);
+    } else {
+      status = co_await txn::confirm_error(transaction.get(), std::move(status));
+    }
     end_id(status);
     // The end of ALTER TABLE is waited for, as that of a lock is.
     const bool altered = !status.ok() && status.code() == ErrorCode::table_is_altered;
@@ -317,6 +334,20 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
   }
 }
 
+Task<Status> Session::run_within(Run& run, Portal& portal, std::uint64_t max_rows, bool calls) {
+  if (Status status = interrupt_.check(); !status.ok()) co_return status;
+  const LabelWatch labels;
+  Status status = co_await run_plan(run, *portal.plan, portal, max_rows);
+  if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
+  if (!status.ok()) co_return status;
+  if (transaction_ != nullptr) {
+    if (read_only() && calls && transaction_->has_writes()) co_return read_only_error("CALL");
+    status = co_await transaction_->confirm_primaries();
+    if (!status.ok()) co_return status;
+  }
+  co_return check_rights_again(*portal.plan);
+}
+
 Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                                          Completion& completion) {
   const Plan& plan = *portal.plan;
@@ -336,14 +367,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   if (portal.cursor == nullptr) portal.state.clear();
   Run run = make_run(transaction_.get(), portal, sink);
   note_resolved(plan);
-  Status status = interrupt_.check();
-  const LabelWatch labels;
-  if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);
-  if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
-  if (status.ok() && read_only() && calls && transaction_ != nullptr && transaction_->has_writes())
-    status = read_only_error("CALL");
-  if (status.ok() && transaction_ != nullptr) status = co_await transaction_->confirm_primaries();
-  if (status.ok()) status = check_rights_again(plan);
+  Status status = co_await run_within(run, portal, max_rows, calls);
   if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
   if (!status.ok()) co_return status;
   set_completion(plan, run.affected, completion);

@@ -180,6 +180,9 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Adds the tables and views of these names that are there to the input, those that the views read, and the
   // tables that foreign keys relate to them.
   reactor::Task<Status> look_up_tables(std::vector<std::string> names, BindInput* input);
+  // The same, and the routines of these names, and the types that there are.
+  reactor::Task<Status> look_up(std::vector<std::string> tables, std::vector<std::string> routines,
+                                BindInput* input);
   void relate_tables(BindInput& input) const;
   reactor::Task<Result<Plan>> make_plan(ParsedStatement parsing, std::vector<Type> declared);
   reactor::Task<Status> plan_statement(PreparedStatement& prepared, ParsedStatement parsing);
@@ -201,7 +204,12 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> run_subquery(Run* run, const Expr* subquery, std::span<const Datum> outer,
                                      SubqueryRows* rows) override;
   reactor::Task<Status> run_plan(Run& run, const Plan& plan, Portal& portal, std::uint64_t max_rows);
+  // A statement in a transaction of its own, up to the commit.
+  reactor::Task<Status> run_alone(Run& run, Portal& portal, txn::Transaction* transaction,
+                                  bool forbid_writes);
   reactor::Task<Status> run_autocommit(Portal& portal, ResultSink& sink, Completion& completion);
+  // A statement in the session's transaction. `calls`: it may write anywhere.
+  reactor::Task<Status> run_within(Run& run, Portal& portal, std::uint64_t max_rows, bool calls);
   reactor::Task<Status> run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                                            Completion& completion);
   reactor::Task<Status> execute_statement(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
@@ -214,6 +222,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   void begin_statement();
   void ensure_transaction();
   std::unique_ptr<txn::Transaction> begin();
+  // The checks that wait for the transaction's end, and its commit.
+  reactor::Task<Status> check_and_commit();
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
   // The cursors of suspended portals belong to the transaction.
@@ -266,6 +276,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   Result<Portal*> make_cursor(const DeclarePlan& plan, const Portal& running);
   reactor::Task<Status> run_fetch(const Plan& plan, const Portal& running, ResultSink& sink,
                                   Completion& completion);
+  reactor::Task<Status> fetch_rows(const FetchPlan* fetch, Portal* portal, ResultSink* sink,
+                                   std::uint64_t* rows);
   // Runs the statement of a portal for the protocol, from where the portal stands.
   reactor::Task<Status> execute_cursor(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
                                        Completion& completion);
@@ -288,6 +300,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
                                   Receiver to);
   // Reads new rows of the portal's statement.
   reactor::Task<Status> read_rows(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
+  // Runs the query of a cursor to its end, in a transaction of its own or in the session's, and keeps its rows.
+  reactor::Task<Status> run_and_keep(Portal* portal, bool alone, ResultSink* sink);
   // Keeps the rows that are left of a portal.
   reactor::Task<Status> keep_rest(Portal* portal, ResultSink* sink);
   // The same of all portals that read one of the tables, before the transaction writes to it; null: of any
@@ -346,6 +360,10 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
                                          txn::TableDefinition* definition, std::uint32_t owner);
   // Of a table that is dropped, or was not made.
   reactor::Task<Status> drop_sequences(const layout::Schema* schema);
+  // Drops them, and forgets their owners.
+  reactor::Task<Status> drop_and_disown(std::vector<std::string> sequences);
+  // duplicate_table: a relation has the name.
+  reactor::Task<Status> create_new_sequence(std::string name, const txn::SequenceDefinition* definition);
   // The tables that keep the long values of the table with that id go with it, or become those of the one
   // that has taken its place.
   reactor::Task<Status> drop_long_values(std::uint32_t table);
@@ -545,7 +563,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> set_reads_aside(std::string_view statement, ResultSink& sink);
   reactor::Task<Status> drop_in_block(Drop drop, ResultSink& sink);
   static Drop silent_drop(RelationKind kind, const std::string& name);
-  // After the commit of the block's transaction.
+  // After the commit of the block's transaction: one of what it has dropped, and all of it.
+  reactor::Task<Status> drop_at_commit(const std::string* name, const DroppedInBlock* drop, ResultSink& sink);
   reactor::Task<Status> drop_at_commit(ResultSink& sink);
   // The block is rolled back.
   reactor::Task<Status> undo_block_ddl(ResultSink& sink);

@@ -77,9 +77,8 @@ Task<Status> Session::alter_table(const AlterTablePlan& plan, ResultSink& sink) 
     if (Status status = check_may_create(); !status.ok()) co_return status;
   }
   if (state_ == State::block) {
-    Status status = check_not_read("ALTER TABLE", *plan.table);
-    if (status.ok()) status = co_await set_reads_aside("ALTER TABLE", sink);
-    if (!status.ok()) co_return status;
+    if (Status status = check_not_read("ALTER TABLE", *plan.table); !status.ok()) co_return status;
+    if (Status status = co_await set_reads_aside("ALTER TABLE", sink); !status.ok()) co_return status;
     notify(sink, "WARNING", "01000", "ALTER TABLE takes effect at once: ROLLBACK does not undo it");
   }
   std::vector<std::string> dropped_views;
@@ -91,13 +90,11 @@ Task<Status> Session::alter_table(const AlterTablePlan& plan, ResultSink& sink) 
     std::string key = plan.cascaded[i].name;
     status = co_await drop_foreign_key(std::move(table), std::move(key));
   }
-  if (status.ok() && plan.replaces_rows) {
-    status = co_await replace_rows(plan, sink, nullptr);
-  } else if (status.ok()) {
-    status = co_await change_names(plan);
-  }
-  if (status.ok()) status = co_await add_foreign_keys(plan);
-  co_return status;
+  if (!status.ok()) co_return status;
+  if (plan.replaces_rows) status = co_await replace_rows(plan, sink, nullptr);
+  if (!plan.replaces_rows) status = co_await change_names(plan);
+  if (!status.ok()) co_return status;
+  co_return co_await add_foreign_keys(plan);
 }
 
 // They are in the definition already, but not valid yet.
@@ -134,9 +131,8 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
   follow_roles();
   const std::uint32_t owner = facts_.roles->owner_of({storage::ObjectKind::table, plan.table->id, {}});
   Status status = co_await check_default_sequences(&replacement.definition.schema);
-  if (status.ok())
-    status =
-        co_await create_sequences(&plan.sequences, &plan.sequence_options, &replacement.definition, owner);
+  if (!status.ok()) co_return status;
+  status = co_await create_sequences(&plan.sequences, &plan.sequence_options, &replacement.definition, owner);
   if (!status.ok()) co_return status;
   const layout::Schema made = replacement.definition.schema;
   Portal scratch;
@@ -168,9 +164,7 @@ Task<Status> Session::drop_changed_sequences(Status status, const layout::Schema
   std::vector<std::string> gone =
       status.ok() ? sequences_gone(*before, *after) : sequences_gone(*after, *before);
   if (gone.empty() || environment_.sequences == nullptr) co_return status;
-  std::vector<std::string> names = gone;
-  Status dropped = co_await environment_.sequences->drop(std::move(gone));
-  if (dropped.ok()) dropped = co_await disown_sequences(std::move(names));
+  const Status dropped = co_await drop_and_disown(std::move(gone));
   if (status.ok()) status = dropped;
   co_return status;
 }

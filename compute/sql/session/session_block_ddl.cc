@@ -82,9 +82,8 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
   Status status;
   const auto* const index = plan.as<CreateIndexPlan>();
   if (index != nullptr) {
-    status = check_not_read("CREATE INDEX", *index->table);
-    if (status.ok()) status = co_await set_reads_aside("CREATE INDEX", sink);
-    if (!status.ok()) co_return status;
+    if (Status unread = check_not_read("CREATE INDEX", *index->table); !unread.ok()) co_return unread;
+    if (Status aside = co_await set_reads_aside("CREATE INDEX", sink); !aside.ok()) co_return aside;
     status = co_await create_index(*index, sink, &made);
   } else {
     const auto& table = *plan.as<CreateTablePlan>();
@@ -116,8 +115,8 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
   }
   Dependents dependents;
   status = co_await find_dependents(kind, std::move(relations), &dependents);
-  if (status.ok()) status = check_dependents(drop, there, dependents, sink);
   if (!status.ok()) co_return status;
+  if (Status allowed = check_dependents(drop, there, dependents, sink); !allowed.ok()) co_return allowed;
   for (const std::string& name : drop.names) {
     if (kind == RelationKind::table && std::ranges::find(there, name) == there.end())
       forget_gone_in_block(name);
@@ -164,6 +163,22 @@ Session::Drop Session::silent_drop(RelationKind kind, const std::string& name) {
   return drop;
 }
 
+Task<Status> Session::drop_at_commit(const std::string* name, const DroppedInBlock* drop, ResultSink& sink) {
+  const bool is_index = drop->kind == RelationKind::index;
+  std::string wanted = *name;
+  const auto relation = co_await find_relation(&engine_, std::move(wanted));
+  if (!relation.ok()) co_return relation.status();
+  const auto id = id_of(*relation, is_index);
+  // Another session may have dropped it, and given its name to another one.
+  if (id && *id != drop->id) {
+    notify(sink, "WARNING", "01000",
+           std::string(is_index ? "index" : "table") + " \"" + *name +
+               "\" stays: it is not the one that the block has dropped");
+    co_return Status();
+  }
+  co_return co_await drop_relations(silent_drop(drop->kind, *name), sink);
+}
+
 Task<Status> Session::drop_at_commit(ResultSink& sink) {
   Status first;
   std::erase_if(temporary_tables_, [](const auto& entry) { return entry.second.dropped_in_block; });
@@ -172,19 +187,7 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
   drops_are_checked_ = true;
   for (const auto& [name, drop] : dropped) {
     if (drop.kind == RelationKind::type) continue;
-    const bool is_index = drop.kind == RelationKind::index;
-    std::string wanted = name;
-    const auto relation = co_await find_relation(&engine_, std::move(wanted));
-    Status status = relation.status();
-    const auto id = status.ok() ? id_of(*relation, is_index) : std::nullopt;
-    // Another session may have dropped it, and given its name to another one.
-    if (id && *id != drop.id) {
-      notify(sink, "WARNING", "01000",
-             std::string(is_index ? "index" : "table") + " \"" + name +
-                 "\" stays: it is not the one that the block has dropped");
-      continue;
-    }
-    if (status.ok()) status = co_await drop_relations(silent_drop(drop.kind, name), sink);
+    Status status = co_await drop_at_commit(&name, &drop, sink);
     if (first.ok()) first = std::move(status);
   }
   // Columns of them are gone by now, but for those that other sessions have made meanwhile.

@@ -61,12 +61,14 @@ Task<Status> Session::set_constraints(const ConstraintsPlan& plan, ResultSink& s
 Task<Status> Session::check_deferred(txn::Transaction* transaction, bool all) {
   Status status;
   std::vector<DeferredForeignKeys::Pending> noted = deferred_.take();
-  for (DeferredForeignKeys::Pending& pending : noted) {
+  auto pending = noted.begin();
+  for (; pending != noted.end() && status.ok(); ++pending) {
     bool checked = false;
-    if (status.ok()) status = co_await check_deferred(transaction, &pending, all, &checked);
+    status = co_await check_deferred(transaction, &*pending, all, &checked);
     // A savepoint may bring the transaction back, after an error, and to what did not hold.
-    if (!checked || !status.ok() || !savepoints_.empty()) deferred_.keep(std::move(pending));
+    if (!checked || !status.ok() || !savepoints_.empty()) deferred_.keep(std::move(*pending));
   }
+  for (; pending != noted.end(); ++pending) deferred_.keep(std::move(*pending));
   co_return status;
 }
 

@@ -115,14 +115,7 @@ Task<Status> Session::run_declare(const DeclarePlan& plan, const Portal& running
   if (state_ == State::idle && plan.holds && (autocommit || !in_transaction)) {
     // It is a transaction of its own, which may be tried again.
     portal.as_cursor.kept = std::make_unique<KeptRows>(environment_.client_memory);
-    CursorSink to(sink, false, portal.as_cursor.kept.get(), 0);
-    Completion completion;
-    if (in_transaction) {
-      status = co_await run_autocommit(portal, to, completion);
-    } else {
-      status = co_await run_in_transaction(portal, to, 0, completion);
-    }
-    if (status.ok()) status = portal.as_cursor.kept->count();
+    status = co_await run_and_keep(&portal, in_transaction, &sink);
     portal.as_cursor.source_done = portal.as_cursor.held = true;
   } else if (in_transaction) {
     // The cursor shows the rows as they are now.
@@ -131,6 +124,16 @@ Task<Status> Session::run_declare(const DeclarePlan& plan, const Portal& running
   }
   if (!status.ok()) close_portal(plan.name);
   co_return status;
+}
+
+Task<Status> Session::fetch_rows(const FetchPlan* fetch, Portal* portal, ResultSink* sink,
+                                 std::uint64_t* rows) {
+  if (portal->plan->as<SelectPlan>() == nullptr && !portal->as_cursor.in_use()) {
+    if (Status status = co_await keep_all_rows(*portal, *sink, false); !status.ok()) co_return status;
+  }
+  const Receiver to{*sink, !fetch->moves};
+  FetchPlan wanted = *fetch;
+  co_return co_await move_cursor(std::move(wanted), portal, to, rows);
 }
 
 Task<Status> Session::run_fetch(const Plan& plan, const Portal& running, ResultSink& sink,
@@ -148,13 +151,8 @@ Task<Status> Session::run_fetch(const Plan& plan, const Portal& running, ResultS
     co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
   CursorState& cursor = portal->as_cursor;
   if (portal->finished) cursor.at_end = cursor.source_done = true;
-  Status status;
-  if (!is_query && !cursor.in_use()) status = co_await keep_all_rows(*portal, sink, false);
   std::uint64_t rows = 0;
-  const Receiver to{sink, !fetch.moves};
-  FetchPlan wanted = fetch;
-  if (status.ok()) status = co_await move_cursor(std::move(wanted), portal, to, &rows);
-  if (!status.ok()) {
+  if (Status status = co_await fetch_rows(&fetch, portal, &sink, &rows); !status.ok()) {
     portal->failed = true;
     portal->cursor.reset();
     co_return status;
@@ -355,17 +353,25 @@ Task<Status> Session::read_rows(std::uint64_t count, Portal* portal, Receiver to
   co_return Status();
 }
 
+Task<Status> Session::run_and_keep(Portal* portal, bool alone, ResultSink* sink) {
+  KeptRows* const kept = portal->as_cursor.kept.get();
+  CursorSink to(*sink, false, kept, 0);
+  Completion completion;
+  Status status;
+  if (alone) status = co_await run_autocommit(*portal, to, completion);
+  if (!alone) status = co_await run_in_transaction(*portal, to, 0, completion);
+  if (!status.ok()) co_return status;
+  co_return kept->count();
+}
+
 Task<Status> Session::keep_rest(Portal* portal, ResultSink* sink) {
   CursorState& cursor = portal->as_cursor;
   if (cursor.kept == nullptr) {
     cursor.kept = std::make_unique<KeptRows>(environment_.client_memory);
     cursor.kept_from = cursor.position;
   }
-  CursorSink to(*sink, false, cursor.kept.get(), 0);
-  Completion completion;
-  Status status = co_await run_in_transaction(*portal, to, 0, completion);
+  Status status = co_await run_and_keep(portal, false, sink);
   portal->cursor.reset();
-  if (status.ok()) status = cursor.kept->count();
   if (is_of_values(status)) {
     cursor.end = std::move(status);
     error_ = {};
@@ -418,8 +424,8 @@ Task<Status> Session::keep_held_portals() {
     if (!cursor.holds || cursor.held || !portal.valid || portal.failed) continue;
     Status status;
     if (!cursor.source_done) status = co_await keep_rest(&portal, &sink);
-    if (status.ok()) status = cursor.end;
     if (!status.ok()) co_return status;
+    if (!cursor.end.ok()) co_return cursor.end;
   }
   co_return Status();
 }

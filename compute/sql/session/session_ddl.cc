@@ -326,9 +326,9 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
   std::vector<std::string> relations = there;
   Dependents dependents;
   status = co_await find_dependents(drop.kind, std::move(relations), &dependents);
-  if (status.ok()) status = check_dependents(drop, there, dependents, sink);
-  if (status.ok()) status = co_await drop_dependents(&dependents);
   if (!status.ok()) co_return status;
+  if (Status allowed = check_dependents(drop, there, dependents, sink); !allowed.ok()) co_return allowed;
+  if (Status gone = co_await drop_dependents(&dependents); !gone.ok()) co_return gone;
   for (const std::string& name : drop.names) {
     if (!as_index && std::ranges::find(there, name) == there.end()) forget_temporary(name);
   }

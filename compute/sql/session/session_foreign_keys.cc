@@ -118,8 +118,8 @@ Task<Status> Session::check_rows(const ForeignKeyGraph* graph, const ForeignKeyG
   Portal scratch;
   GatheredRows sink;  // there are none
   while (true) {
-    Status status = interrupt_.check();
-    if (status.ok()) status = co_await scan->next(rows);
+    if (Status status = interrupt_.check(); !status.ok()) co_return status;
+    Status status = co_await scan->next(rows);
     if (!status.ok()) co_return status;
     Run run = make_run(nullptr, scratch, sink);
     for (const layout::Row& row : rows) {

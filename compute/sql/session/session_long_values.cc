@@ -63,8 +63,7 @@ Task<Status> Session::erase_long_values(std::vector<std::string> places, ResultS
       Run run = make_run(eraser.get(), scratch, sink);
       for (std::size_t i = first; i < std::min(places.size(), first + kErasedAtOnce); ++i)
         run.long_values.note_gone(places[i]);
-      Status status = co_await write_long_values(&run);
-      if (status.ok()) status = co_await eraser->commit();
+      Status status = co_await commit_long_values(&run);
       if (status.ok()) break;
       if (!status.info().retry || attempt == kEraseAttempts) co_return status;
       co_await engine_.backoff(attempt);

@@ -152,6 +152,13 @@ void Session::relate_tables(BindInput& input) const {
   }
 }
 
+Task<Status> Session::look_up(std::vector<std::string> tables, std::vector<std::string> routines,
+                              BindInput* input) {
+  if (Status status = co_await look_up_tables(std::move(tables), input); !status.ok()) co_return status;
+  if (Status status = co_await follow_types(input); !status.ok()) co_return status;
+  co_return co_await look_up_routines(std::move(routines), input);
+}
+
 Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type> declared) {
   Node statement = parsing.statement;
   Json renamed;
@@ -176,9 +183,7 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   } else {
     name_tables();
   }
-  Status status = co_await look_up_tables(std::move(named), &input);
-  if (status.ok()) status = co_await follow_types(&input);
-  if (status.ok()) status = co_await look_up_routines(std::move(called), &input);
+  Status status = co_await look_up(std::move(named), std::move(called), &input);
   if (!status.ok()) co_return status;
   input.text = parsing.own_text();
   ErrorPlace place;

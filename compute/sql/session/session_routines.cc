@@ -165,9 +165,7 @@ Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compile(
   input.procedures = &environment_.procedures;
   input.facts = &facts_;
   input.catalog_version = engine_.catalog_version();
-  Status status = co_await look_up_tables((*source)->tables(environment_.procedures), &input);
-  if (status.ok()) status = co_await follow_types(&input);
-  if (status.ok()) status = co_await look_up_routines((*source)->called(), &input);
+  Status status = co_await look_up((*source)->tables(environment_.procedures), (*source)->called(), &input);
   if (!status.ok()) co_return status;
   std::optional<Result<std::shared_ptr<CompiledRoutine>>> compiled;
   const auto compile_it = [&] { compiled.emplace(compile_routine(**source, std::move(input))); };
@@ -237,7 +235,8 @@ Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& 
     Status replaceable =
         check_object_owner({storage::ObjectKind::routine, 0, definition.name},
                            (*there)->is_function ? "function" : "procedure", definition.name);
-    if (replaceable.ok()) replaceable = check_replacement(**there, *plan.signature);
+    if (!replaceable.ok()) co_return replaceable;
+    replaceable = check_replacement(**there, *plan.signature);
     if (!replaceable.ok()) co_return replaceable;
     definition.replaces_version = (*there)->routine->version;
   }

@@ -81,17 +81,13 @@ Task<Status> Session::change_sequences(const SequencePlan& plan, std::string_vie
                      "Use DROP ... CASCADE to drop the dependent objects too.");
   }
   for (const std::string& name : there) sequence_values_.erase(name);
-  Status status;
   for (const std::string& name : there) {
     std::string own = name;
     SequencePlan::Owner none;
-    if (status.ok()) status = co_await change_sequence_owner(std::move(own), std::move(none), sink);
+    Status status = co_await change_sequence_owner(std::move(own), std::move(none), sink);
+    if (!status.ok()) co_return status;
   }
-  if (!status.ok()) co_return status;
-  std::vector<std::string> gone = there;
-  status = co_await environment_.sequences->drop(std::move(there));
-  if (status.ok()) status = co_await disown_sequences(std::move(gone));
-  co_return status;
+  co_return co_await drop_and_disown(std::move(there));
 }
 
 // The error of a name that is no sequence.
@@ -188,8 +184,8 @@ Task<Status> Session::change_sequence_owner(std::string sequence, SequencePlan::
     text = sequence_default_text(
         {sequence, fills ? SequenceDefault::Kind::serial : SequenceDefault::Kind::owned});
     if (state_ == State::block) {
-      Status status = check_not_read("ALTER SEQUENCE", **found);
-      if (status.ok()) status = co_await set_reads_aside("ALTER SEQUENCE ... OWNED BY", sink);
+      if (Status status = check_not_read("ALTER SEQUENCE", **found); !status.ok()) co_return status;
+      Status status = co_await set_reads_aside("ALTER SEQUENCE ... OWNED BY", sink);
       if (!status.ok()) co_return status;
     }
   }

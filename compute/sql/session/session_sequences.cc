@@ -177,6 +177,15 @@ Task<Result<std::vector<CatalogSequence>>> Session::catalog_sequences() {
   co_return shown;
 }
 
+Task<Status> Session::create_new_sequence(std::string name, const txn::SequenceDefinition* definition) {
+  std::string wanted = name;
+  const auto relation = co_await find_relation(&engine_, std::move(wanted));
+  if (!relation.ok()) co_return relation.status();
+  if (relation->table != nullptr)
+    co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
+  co_return co_await environment_.sequences->create(std::move(name), *definition);
+}
+
 Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_columns,
                                        const std::map<std::string, ColumnSequence>* options,
                                        txn::TableDefinition* definition, std::uint32_t owner) {
@@ -196,14 +205,7 @@ Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_
     const std::string wanted = filled.name;
     for (std::uint32_t number = 1; number <= kMaxSequenceNames; ++number) {
       std::string name = filled.name;
-      const auto relation = co_await find_relation(&engine_, std::move(name));
-      status = relation.status();
-      if (!status.ok()) break;
-      name = filled.name;
-      status = relation->table != nullptr
-                   ? Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists")
-                   : Status();
-      if (status.ok()) status = co_await environment_.sequences->create(std::move(name), *state);
+      status = co_await create_new_sequence(std::move(name), &*state);
       if (status.ok() || is_named || status.code() != ErrorCode::duplicate_table) break;
       filled.name = wanted.substr(0, 58) + std::to_string(number);
     }
@@ -215,10 +217,7 @@ Task<Status> Session::create_sequences(const std::vector<std::uint32_t>* filled_
     if (!status.ok()) break;
   }
   if (!status.ok()) {
-    std::vector<std::string> gone = made;
-    Status dropped = co_await environment_.sequences->drop(std::move(made));
-    if (dropped.ok()) dropped = co_await disown_sequences(std::move(gone));
-    static_cast<void>(dropped);  // the first error tells more
+    static_cast<void>(co_await drop_and_disown(std::move(made)));  // the first error tells more
     co_return status;
   }
   const layout::Schema& schema = definition->schema;
@@ -234,10 +233,14 @@ Task<Status> Session::drop_sequences(const layout::Schema* schema) {
     if (auto filled = owned_sequence_of(column)) names.push_back(std::move(filled->name));
   }
   if (names.empty() || environment_.sequences == nullptr) co_return Status();
-  std::vector<std::string> gone = names;
-  Status status = co_await environment_.sequences->drop(std::move(names));
-  if (status.ok()) status = co_await disown_sequences(std::move(gone));
-  co_return status;
+  co_return co_await drop_and_disown(std::move(names));
+}
+
+Task<Status> Session::drop_and_disown(std::vector<std::string> sequences) {
+  std::vector<std::string> gone = sequences;
+  Status status = co_await environment_.sequences->drop(std::move(sequences));
+  if (!status.ok()) co_return status;
+  co_return co_await disown_sequences(std::move(gone));
 }
 
 }  // namespace namdb::sql

@@ -174,9 +174,8 @@ Task<Status> Session::hold_types(const RoutineSignature* signature) {
   add(signature->result);
   for (const RoutineParameter& parameter : signature->parameters) add(parameter.type);
   if (used.empty()) co_return Status();
-  Status status = co_await hold_types(std::move(used));
-  if (status.ok()) status = co_await read_types();
-  if (!status.ok()) co_return status;
+  if (Status status = co_await hold_types(std::move(used)); !status.ok()) co_return status;
+  if (Status status = co_await read_types(); !status.ok()) co_return status;
   // A name of the text may mean nothing any more.
   const storage::RoutineRef made = engine_.cached_routine(signature->name);
   co_return made == nullptr ? Status() : signature_of(made, &facts_).status();

@@ -127,10 +127,9 @@ Task<Status> Session::alter_type(const EnumerationPlan& plan, ResultSink& sink) 
   Enumeration& enumeration = *read;
   const std::string& made = plan.labels.back();
   if (plan.command == Command::rename) {
-    status = check_may_create();
-    if (status.ok()) status = co_await check_type_name(made);
-    if (status.ok()) status = co_await check_type_unnamed(&enumeration);
-    if (!status.ok()) co_return status;
+    if (Status allowed = check_may_create(); !allowed.ok()) co_return allowed;
+    if (Status unused = co_await check_type_name(made); !unused.ok()) co_return unused;
+    if (Status unnamed = co_await check_type_unnamed(&enumeration); !unnamed.ok()) co_return unnamed;
     enumeration.name = made;
   } else if (plan.command == Command::rename_value) {
     const auto renamed =

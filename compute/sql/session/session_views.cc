@@ -161,9 +161,10 @@ Task<Status> Session::rename_view(const DropViewPlan* plan, const Dependents* de
   definition.name = storage::view_key(plan->renamed);
   definition.text = text_of(**read);
   Status status = co_await engine_.create_routine(std::move(definition));
+  if (!status.ok()) co_return status;
   storage::SecuredObject renamed{storage::ObjectKind::view, 0, name};
   wanted = plan->renamed;
-  if (status.ok()) status = co_await copy_rights(std::move(renamed), std::move(wanted));
+  status = co_await copy_rights(std::move(renamed), std::move(wanted));
   if (!status.ok()) co_return status;
   wanted = name;
   co_return co_await drop_view(std::move(wanted));
