@@ -3,35 +3,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/calls/protocol_version.h"
+#include "compute/cluster/tool_hello.h"
 #include "compute/recovery/outcome_finder.h"
 #include "compute/worker/connection.h"
 #include "compute/worker/disconnected_transaction.h"
 #include "compute/worker/heartbeat.h"
 #include "compute/worker/silence_watch.h"
-#include "proto/control.pb.h"
 
 namespace namdb::compute {
 
 namespace {
 
-struct WorkerSession : protocol::SessionState {
-  std::uint64_t epochs = 0;  // of the memory servers with the timestamp vector
-};
-
 txn::RetryOptions retries(const WorkerOptions& options) {
   txn::RetryOptions retry = options.retry;
   if (!options.optimisations.adaptive_backoff) retry.max_backoff_ns = retry.first_backoff_ns;
   return retry;
-}
-
-// Why nothing goes on over that connection, where the heartbeats have not met it.
-Status loss_of(const txn::Cluster& cluster) {
-  for (std::size_t i = 0; i < cluster.server_count(); ++i) {
-    const auto server = static_cast<layout::ServerId>(i);
-    if (cluster.lacks(server) && !cluster.away(server)) return cluster.lost(server);
-  }
-  return Status();
 }
 
 // Of the time that it has looked already, a pause is such a part.
@@ -48,7 +34,7 @@ Worker::Worker(reactor::Executor& executor, fabric::ClientFabric& fabric, storag
       log_(std::move(log)),
       patient_(executor, fabric),
       finder_(executor, patient_, options_.memory_servers,
-              {.hello = [this] { return tool_hello(); },
+              {.hello = [this] { return txn::tool_hello(make_compute_id_(), options_.name); },
                .moved = [this] { moved(); },
                .ask_store = options_.ask_store,
                .log = log_}),
@@ -74,16 +60,6 @@ Status Worker::not_connected() const {
   return Status(opens_ ? ErrorCode::cannot_connect_now : ErrorCode::connection_failure,
                 "there is no connection to the memory servers: " + reason_,
                 "the compute server connects again by itself; look at its log");
-}
-
-std::string Worker::tool_hello() const {
-  const txn::ComputeId id = make_compute_id_();
-  control::Hello tool;
-  tool.set_protocol_version(calls::kProtocolVersion);
-  tool.set_compute_id(id.data(), id.size());
-  tool.set_name(options_.name);
-  tool.set_tool(true);
-  return tool.SerializeAsString();
 }
 
 bool Worker::may_have_moved(const Result<std::shared_ptr<Connection>>& attempt) const {
@@ -147,20 +123,10 @@ void Worker::use(std::shared_ptr<Connection> connection) {
 }
 
 void Worker::log_restarts(const txn::Cluster& cluster) {
-  std::vector<std::uint64_t> epochs;
-  for (std::size_t i = 0; i < cluster.server_count(); ++i) {
-    const auto server = static_cast<layout::ServerId>(i);
-    if (cluster.away(server)) {
-      epochs.push_back(epochs_.empty() ? 0 : epochs_[i]);
-      continue;
-    }
-    epochs.push_back(cluster.region_map(server).epoch);
-    if (!epochs_.empty() && epochs_[i] != 0 && epochs_[i] != epochs[i]) {
-      log_("memory server " + std::to_string(i) + " has restarted" +
-           (cluster.flushed() ? ", and has opened its data" : " and is empty"));
-    }
+  for (const layout::ServerId server : epochs_.restarted(cluster)) {
+    log_("memory server " + std::to_string(server) + " has restarted" +
+         (cluster.flushed() ? ", and has opened its data" : " and is empty"));
   }
-  epochs_ = std::move(epochs);
 }
 
 reactor::Task<Status> Worker::start() {
@@ -304,10 +270,6 @@ reactor::Task<void> Worker::watch() {
   }
 }
 
-reactor::Task<void> Worker::balance(std::shared_ptr<Connection> connection) {
-  co_await index_balance_.run(*connection, connection->indexes.trees());
-}
-
 reactor::Task<Status> Worker::maintain(std::shared_ptr<Connection> connection) {
   connection->running.expire_idle(executor_.fresh_now_ns(), connection->cluster.max_transaction_ns());
   learn_copies(connection);
@@ -317,7 +279,7 @@ reactor::Task<Status> Worker::maintain(std::shared_ptr<Connection> connection) {
   status = co_await heartbeat->discard_orphans();
   if (!status.ok()) co_return status;
   co_await connection->space.return_idle();
-  if (index_balance_.begin(*connection)) executor_.spawn(gate_, balance(connection));
+  index_balance_.run_if_due(connection, connection->indexes.trees(), gate_);
   co_return Status();
 }
 
@@ -376,7 +338,7 @@ reactor::Task<void> Worker::supervise() {
       seek_successor();
       continue;
     }
-    const Status why = status.ok() ? loss_of(connection->cluster) : status;
+    const Status why = status.ok() ? connection->cluster.loss() : status;
     log_("lost the connection to a memory server: " + why.to_string() +
          "; running transactions are failed, connecting again");
     reason_ = "the connection was lost";
@@ -402,19 +364,13 @@ txn::Placement Worker::placement() const {
 }
 
 std::unique_ptr<txn::Session> Worker::open_session() {
-  return std::make_unique<WorkerSession>();
+  return std::make_unique<protocol::SessionState>();
 }
 
 std::unique_ptr<txn::Transaction> Worker::begin(txn::Session& session) {
   if (connection_ == nullptr) return std::make_unique<DisconnectedTransaction>(not_connected());
   backoff_.begins();
-  auto& state = static_cast<WorkerSession&>(session);
-  const std::uint64_t epochs = connection_->cluster.vector_epochs();
-  if (state.epochs != epochs) {
-    state.newest_words.clear();
-    state.epochs = epochs;
-  }
-  return connection_->begin(state);
+  return connection_->begin(static_cast<protocol::SessionState&>(session));
 }
 
 reactor::Task<void> Worker::backoff(std::uint32_t attempt) {

@@ -32,6 +32,7 @@
 #include "compute/api/engine.h"
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/location_cache.h"
+#include "compute/cluster/server_epochs.h"
 #include "compute/schema/index_balance.h"
 #include "compute/txn/backoff.h"
 #include "compute/worker/connection_report.h"
@@ -105,8 +106,6 @@ class Worker : public txn::Engine {
   reactor::Task<Result<std::shared_ptr<Connection>>> connect_once();
   // Whether hosts are worth asking after that attempt.
   bool may_have_moved(const Result<std::shared_ptr<Connection>>& attempt) const;
-  // The bytes of a hello of a peer that is no worker.
-  std::string tool_hello() const;
   void use(std::shared_ptr<Connection> connection);
   // `cleanly`: memory servers are told.
   reactor::Task<void> drop_connection(bool cleanly);
@@ -138,7 +137,6 @@ class Worker : public txn::Engine {
   std::uint64_t attempt_pause_ns(std::uint64_t began_ns) const;
   // Gives up connections to memory servers that do not answer, until supervise() ends.
   reactor::Task<void> watch();
-  reactor::Task<void> balance(std::shared_ptr<Connection> connection);
   Status not_connected() const;
   void log_restarts(const txn::Cluster& cluster);
   ConnectionReport::Now now() const;
@@ -162,7 +160,7 @@ class Worker : public txn::Engine {
   std::string reason_;          // why there is no connection
   bool opens_ = false;          // then: memory servers open the database
   std::uint64_t attempts_ = 0;  // since the last connection
-  std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
+  txn::ServerEpochs epochs_;
   std::uint64_t connections_ = 0;
   bool serializable_ = false;  // by the protocol of the last connection
   bool flushed_ = false;       // by its level

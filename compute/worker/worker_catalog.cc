@@ -4,7 +4,6 @@
 #include "compute/recovery/slot_states.h"
 #include "compute/worker/connection.h"
 #include "compute/worker/worker.h"
-#include "proto/control.pb.h"
 
 namespace namdb::compute {
 
@@ -216,13 +215,7 @@ reactor::Task<Result<std::uint32_t>> Worker::commit_slot() {
 reactor::Task<Result<bool>> Worker::slot_ended(std::uint32_t slot) {
   const std::shared_ptr<Connection> connection = connection_;
   if (connection == nullptr) co_return not_connected();
-  control::ListSlotsRequest request;
-  request.add_slots(slot);
-  control::ListSlotsReply reply;
-  const Status status = co_await connection->cluster.call(0, control::LIST_SLOTS, request, &reply);
-  if (!status.ok()) co_return status;
-  if (reply.slots_size() != 1) co_return Status(ErrorCode::protocol_violation, "a list of other slots");
-  co_return txn::is_closed(reply.slots(0).state());
+  co_return co_await txn::ask_closed(connection->cluster, slot);
 }
 
 reactor::Task<Result<std::shared_ptr<const txn::SlotLease>>> Worker::lease_slot() {
