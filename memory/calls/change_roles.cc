@@ -1,5 +1,5 @@
-// CHANGE_ROLES: roles and rights in the catalog (memory/coordinator/catalog.h). Each change is answered once
-// it is logged (memory/coordinator/control_changes.h).
+// CHANGE_ROLES: roles and rights change in the catalog (memory/coordinator/catalog.h). It is answered once
+// that is logged (memory/coordinator/control_changes.h).
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {

@@ -6,7 +6,7 @@
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {
-namespace open_together_test {
+namespace gather_test {
 
 class NotedRounds final : public OpeningService {
  public:
@@ -63,7 +63,7 @@ struct Processes {
 };
 
 TEST_CASE("a round waits for channels of earlier processes, and leaves those of later ones alone",
-          "[open_together]") {
+          "[gather]") {
   Processes processes;
   const auto first = processes.connect('a');
   const auto second = processes.connect('b');
@@ -80,7 +80,7 @@ TEST_CASE("a round waits for channels of earlier processes, and leaves those of 
   CHECK(processes.rounds.gathered == std::vector<std::uint64_t>{7});
 }
 
-TEST_CASE("a round whose channel has broken fences no peer that has connected since", "[open_together]") {
+TEST_CASE("a round whose channel has broken fences no peer that has connected since", "[gather]") {
   Processes processes;
   const auto first = processes.connect('a');
   const auto second = processes.connect('b');
@@ -94,5 +94,5 @@ TEST_CASE("a round whose channel has broken fences no peer that has connected si
   CHECK(!processes.fenced('c'));
 }
 
-}  // namespace open_together_test
+}  // namespace gather_test
 }  // namespace namdb::memory

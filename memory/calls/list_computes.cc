@@ -1,5 +1,5 @@
-// LIST_COMPUTES and DRAIN_COMPUTE: the compute servers that are connected, and the end of one. Memory server
-// 0 knows them by their workers' heartbeats, and tells them in its replies.
+// LIST_COMPUTES: the compute servers that are connected. Memory server 0 knows them by their workers'
+// heartbeats.
 #include <algorithm>
 #include <map>
 
@@ -31,20 +31,6 @@ Status list_computes(Caller caller, const control::ListComputesRequest& /*reques
     facts.set_sessions(process.sessions);
   }
   for (auto& [process, compute] : computes) *reply.add_computes() = std::move(compute);
-  return Status();
-}
-
-Status drain_compute(Caller caller, const control::DrainComputeRequest& request,
-                     control::DrainComputeReply& /*reply*/) {
-  if (!caller.peer().tool)
-    return Status(ErrorCode::insufficient_privilege, "only tools may end a compute server");
-  Peers& peers = caller.server.peers;
-  const auto is_meant = [&request](const auto& entry) {
-    return entry.second.process.id != 0 && entry.second.process.id == request.process();
-  };
-  if (!std::ranges::any_of(peers.all(), is_meant))
-    return Status(ErrorCode::undefined_object, "no worker of that compute server is connected");
-  peers.drain(request.process());
   return Status();
 }
 

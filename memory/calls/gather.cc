@@ -1,24 +1,15 @@
-// GATHER, DERIVE and SERVE: memory server 0 opens a database that lies on the disks of several memory servers
-// (memory/opening/cluster_opening.h).
+// GATHER: the first call of a round in which memory server 0 opens a database that lies on the disks of
+// several memory servers (memory/opening/cluster_opening.h).
 #include <algorithm>
 #include <string>
 
 #include "memory/calls/methods.h"
-#include "memory/calls/opening_service.h"
+#include "memory/calls/opening_call.h"
 
 namespace namdb::memory::handlers {
 namespace {
 
 constexpr std::uint64_t kPatience_ns = kSecond_ns;
-
-Result<OpeningService*> service_for(const Caller& caller) {
-  if (!caller.peer().memory_server)
-    return Status(ErrorCode::insufficient_privilege, "only memory server 0 opens the database");
-  if (caller.server.opening_service == nullptr)
-    return Status(ErrorCode::object_not_in_prerequisite_state,
-                  "this memory server does not open together with others");
-  return caller.server.opening_service;
-}
 
 // Channels of an earlier process of that memory server are to be gone, whose calls may still be under way.
 // The transport knows of that process's end; where it does not hear, the channels are destroyed. The caller
@@ -53,25 +44,11 @@ reactor::Task<Status> await_predecessors(Caller caller) {
 
 reactor::Task<Status> gather(Caller caller, const control::GatherRequest& request,
                              control::GatherReply& reply) {
-  const auto service = service_for(caller);
+  const auto service = opening_service_for(caller);
   if (!service.ok()) co_return service.status();
   Status status = co_await await_predecessors(caller);
   if (!status.ok()) co_return status;
   co_return co_await service.value()->gather(&request, &reply);
-}
-
-reactor::Task<Status> derive(Caller caller, const control::DeriveRequest& request,
-                             control::DeriveReply& reply) {
-  const auto service = service_for(caller);
-  if (!service.ok()) co_return service.status();
-  co_return co_await service.value()->derive(&request, &reply);
-}
-
-reactor::Task<Status> serve(Caller caller, const control::ServeRequest& request,
-                            control::ServeReply& /*reply*/) {
-  const auto service = service_for(caller);
-  if (!service.ok()) co_return service.status();
-  co_return co_await service.value()->serve(&request);
 }
 
 }  // namespace namdb::memory::handlers
