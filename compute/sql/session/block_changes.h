@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace namdb::sql {
@@ -25,10 +26,23 @@ struct BlockChanges {
     RelationKind kind = RelationKind::table;
     std::uint32_t id = 0;
   };
+  using Drops = std::map<std::string, Dropped>;
 
   std::vector<Created> created;
-  std::map<std::string, Dropped> dropped;
+  Drops dropped;
   std::vector<std::string> unsettled;  // tables with new foreign keys
+  std::uint64_t drop_changes = 0;      // how often `dropped` has changed, in all blocks of the session
+
+  // Nothing if the name is one of a drop already.
+  void drop(std::string name, Dropped relation) {
+    ++drop_changes;
+    dropped.emplace(std::move(name), relation);
+  }
+  // From now on the block drops these, and no others.
+  Drops exchange_drops(Drops drops) {
+    ++drop_changes;
+    return std::exchange(dropped, std::move(drops));
+  }
 };
 
 }  // namespace namdb::sql

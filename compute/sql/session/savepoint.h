@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
 
 #include "compute/api/transaction.h"
@@ -18,10 +18,11 @@ struct Savepoint {
   txn::Transaction::Savepoint mark = 0;
   Settings settings;  // as they were
   bool read_only = false;
-  std::size_t created = 0;                               // relations that the block had made
-  std::map<std::string, BlockChanges::Dropped> dropped;  // and that it drops
-  std::uint64_t portals = 0;                             // that the session had made
-  DeferredForeignKeys::Modes deferred;                   // as SET CONSTRAINTS had it
+  std::size_t created = 0;              // relations that the block had made
+  BlockChanges::Drops dropped;          // and that it drops
+  std::set<std::string> dropped_gone;   // temporary tables that it has dropped when they were gone
+  std::uint64_t portals = 0;            // that the session had made
+  DeferredForeignKeys::Modes deferred;  // as SET CONSTRAINTS had it
 };
 
 }  // namespace namdb::sql

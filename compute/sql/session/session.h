@@ -130,6 +130,9 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> plan_text(PreparedStatement& prepared);
   // Accounts for the memory of the plan, and of one within it.
   Result<std::shared_ptr<const Plan>> account_plan(Plan plan) const;
+  // Another number whenever names may mean other relations in the same catalog; 0: they mean what they do to
+  // sessions without temporary tables.
+  std::uint64_t names_version() const;
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
   // The error of any statement but COMMIT and ROLLBACK, and ROLLBACK TO a savepoint, in a failed block.
@@ -314,6 +317,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Where the statement names temporary tables, or makes one: it becomes `renamed`, with their stored names.
   reactor::Task<Status> name_temporary(Node* statement, Json* renamed);
   reactor::Task<Status> begin_temporary();
+  // Once for each prefix, as soon as there is no block: drops the tables that other sessions have left behind.
+  reactor::Task<void> sweep_temporary();
   reactor::Task<void> drop_temporary(std::string stored_name);
   reactor::Task<void> drop_all_temporary();
   // Those of ON COMMIT DROP join the drops of the block.

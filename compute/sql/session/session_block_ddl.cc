@@ -149,7 +149,7 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
       status = rights_.check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
                                           kind == RelationKind::index ? "index" : "table", name);
       if (!status.ok()) co_return status;
-      block_.dropped.emplace(std::move(name), BlockChanges::Dropped{kind, *id});
+      block_.drop(std::move(name), {kind, *id});
     }
   }
   co_return Status();
@@ -159,7 +159,7 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
   Status first;
   temporary_.forget_dropped_gone();
   drop_temporary_at_commit();
-  const auto dropped = std::exchange(block_.dropped, {});
+  const auto dropped = block_.exchange_drops({});
   drops_are_checked_ = true;
   for (const auto& [name, drop] : dropped) {
     if (drop.kind == RelationKind::type) continue;
@@ -201,7 +201,7 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
 void Session::forget_block_ddl() {
   types_.forget();
   block_.created.clear();
-  block_.dropped.clear();
+  block_.exchange_drops({});
   temporary_.forget_dropped_at_commit();
   block_.unsettled.clear();
 }
@@ -209,10 +209,11 @@ void Session::forget_block_ddl() {
 Task<Status> Session::undo_block_ddl(ResultSink& sink) {
   if (!block_.dropped.empty()) types_.forget();
   temporary_.forget_dropped_at_commit();
-  temporary_.restore_gone();
-  block_.dropped.clear();
+  block_.exchange_drops({});
   block_.unsettled.clear();
-  co_return co_await undo_created(0, sink);
+  Status status = co_await undo_created(0, sink);
+  temporary_.restore_gone({});
+  co_return status;
 }
 
 Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {

@@ -11,8 +11,11 @@ using reactor::Task;
 Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& sink,
                                   Completion& completion) {
   completion.tag = plan.tag;
-  if (const auto* transaction = plan.as<TransactionPlan>())
-    co_return co_await run_transaction_command(*transaction, sink, completion);
+  if (const auto* transaction = plan.as<TransactionPlan>()) {
+    Status status = co_await run_transaction_command(*transaction, sink, completion);
+    co_await sweep_temporary();
+    co_return status;
+  }
   if (const auto* set = plan.as<SetPlan>()) {
     if (rights_.names_identity(set->name)) co_return co_await set_identity(set, &sink);
     co_return run_set(*set, sink);

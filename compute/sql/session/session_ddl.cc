@@ -128,6 +128,7 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   if (dropped_views != nullptr) co_return co_await drop_views(*dropped_views, sink);
   if (sequence != nullptr) co_return co_await change_sequences(*sequence, plan.tag, sink);
   if (const auto* create = plan.as<CreateTablePlan>()) {
+    co_await sweep_temporary();
     Status status = co_await create_table(*create, sink, nullptr);
     if (status.ok() && create->drops_at_commit) co_await drop_temporary(create->table.name);
     co_return status;

@@ -184,8 +184,12 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   std::vector<std::uint32_t> tables;
   for (const auto& [name, table] : input.tables) tables.push_back(table->id);
   for (const auto& [id, table] : input.related) tables.push_back(id);
-  if (Plan* const within = plan_within(**plan)) within->tables = tables;
+  if (Plan* const within = plan_within(**plan)) {
+    within->tables = tables;
+    within->names_version = names_version();
+  }
   (*plan)->tables = std::move(tables);
+  (*plan)->names_version = names_version();
   (*plan)->knows_types = facts_.types != nullptr && !facts_.types->empty();
   co_return std::move(*plan);
 }
@@ -217,8 +221,8 @@ Result<std::shared_ptr<const Plan>> Session::account_plan(Plan plan) const {
 }
 
 Task<Status> Session::plan_text(PreparedStatement& prepared) {
-  // Tables that the block drops are not there for it. Constants depend on the time zone.
-  const bool shares = block_.dropped.empty() && temporary_.empty() && facts_.zone() == absl::UTCTimeZone();
+  // Constants depend on the time zone.
+  const bool shares = names_version() == 0 && facts_.zone() == absl::UTCTimeZone();
   PlanCache* const plans = shares ? environment_.plans : nullptr;
   if (plans != nullptr) {
     std::shared_ptr<const Plan> shared = plans->find(prepared.text, prepared.declared_oids);
@@ -279,6 +283,12 @@ Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oi
   co_return prepared_.keep(std::move(name), std::move(prepared), facts_.present_us());
 }
 
+// Tables that the block drops are not there for its statements, and temporary ones hide others.
+std::uint64_t Session::names_version() const {
+  const bool as_for_all = block_.dropped.empty() && temporary_.empty();
+  return as_for_all ? 0 : 1 + block_.drop_changes + temporary_.changes();
+}
+
 bool Session::current(const Plan& plan) const {
   if (plan.as<FetchPlan>() != nullptr) {
     const std::shared_ptr<const Plan> fetched = plan_named(plan);
@@ -287,8 +297,7 @@ bool Session::current(const Plan& plan) const {
   }
   if (const auto* execute = plan.as<ExecutePlan>()) return execute->statement == plan_named(plan);
   if (!uses_catalog(plan) && !plan.knows_types) return true;
-  // It may name a table that the block drops.
-  return plan.catalog_version == engine_.catalog_version() && block_.dropped.empty();
+  return plan.catalog_version == engine_.catalog_version() && plan.names_version == names_version();
 }
 
 bool Session::current(const PreparedStatement& prepared) const {

@@ -120,8 +120,9 @@ Task<Status> Session::look_up_routines(std::vector<std::string> names, BindInput
 Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compiled_routine(
     std::shared_ptr<const RoutineSignature> signature) {
   const std::string zone = facts_.zone().name();
-  // The block of DO is run once.
-  RoutineCache* const cache = signature->routine->version == 0 ? nullptr : environment_.routines;
+  // The block of DO is run once. For other sessions the tables are there that the block drops.
+  const bool shares = signature->routine->version != 0 && block_.dropped.empty();
+  RoutineCache* const cache = shares ? environment_.routines : nullptr;
   if (cache != nullptr) {
     auto compiled = cache->compiled(*signature->routine, zone, engine_.catalog_version());
     if (compiled != nullptr) co_return compiled;

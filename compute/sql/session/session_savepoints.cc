@@ -19,7 +19,8 @@ Status Session::make_savepoint(const std::string& name) {
   if (state_ != State::block) return only_in_blocks("SAVEPOINT");
   ensure_transaction();
   savepoints_.push_back({name, transaction_->savepoint(), settings_, block_read_only_, block_.created.size(),
-                         block_.dropped, portals_.last_number(), deferred_.modes()});
+                         block_.dropped, temporary_.dropped_gone(), portals_.last_number(),
+                         deferred_.modes()});
   return {};
 }
 
@@ -51,9 +52,9 @@ reactor::Task<Status> Session::rollback_to_savepoint(std::string name, ResultSin
   // Those that were there stay where they are: none of the rows that are left to them is undone.
   portals_.end_later(found->portals);
   if (!block_.dropped.empty()) types_.forget();
-  block_.dropped = found->dropped;
-  temporary_.restore_gone();
+  block_.exchange_drops(found->dropped);
   Status status = co_await undo_created(found->created, sink);
+  temporary_.restore_gone(found->dropped_gone);
   if (!status.ok()) co_return status;
   const Settings before = settings_;
   settings_ = found->settings;

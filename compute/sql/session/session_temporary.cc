@@ -29,7 +29,6 @@ Task<Status> Session::name_temporary(Node* statement, Json* renamed) {
   co_return Status();
 }
 
-// The tables of compute servers that have died are dropped here: nobody else would.
 Task<Status> Session::begin_temporary() {
   txn::NamedLocks* const locks = environment_.locks;
   Result<std::shared_ptr<const txn::SlotLease>> lease = std::shared_ptr<const txn::SlotLease>();
@@ -43,20 +42,25 @@ Task<Status> Session::begin_temporary() {
   const auto session =
       static_cast<std::uint64_t>(locks == nullptr ? facts_.process_id : locks->draw_holder());
   temporary_.begin(temporary_prefix((*lease)->slot(), session), *lease);
-  if (state_ == State::block) co_return Status();
+  co_return Status();
+}
+
+// The tables of compute servers that have died are dropped here: nobody else would.
+Task<void> Session::sweep_temporary() {
+  if (!temporary_.sweep_is_due() || state_ != State::idle) co_return;
   const auto tables = co_await engine_.tables();
-  if (!tables.ok()) co_return tables.status();
+  if (!tables.ok()) co_return;
+  temporary_.end_sweep();
   // Also of those that are dropped here since their slot has ended.
   auto own = temporary_.take();
   for (const storage::TableRef& table : *tables) {
     const std::optional<std::uint32_t> slot = temporary_slot(table->name);
-    if (!slot || *slot == (*lease)->slot()) continue;
+    if (!slot || *slot == temporary_.slot()) continue;
     const auto ended = co_await engine_.slot_ended(*slot);
-    // Another attempt will find it.
+    // Another session will find it.
     if (ended.ok() && *ended) co_await drop_temporary(table->name);
   }
   temporary_.give_back(std::move(own));
-  co_return Status();
 }
 
 Task<void> Session::drop_temporary(std::string stored_name) {
@@ -86,7 +90,7 @@ void Session::drop_temporary_at_commit() {
   const std::vector<std::string> names = temporary_.take_dropped_at_commit();
   for (const std::string& name : names) {
     if (const storage::TableRef table = engine_.cached_table(name)) {
-      block_.dropped.emplace(name, BlockChanges::Dropped{RelationKind::table, table->id});
+      block_.drop(name, {RelationKind::table, table->id});
     } else {
       temporary_.forget(name);
     }

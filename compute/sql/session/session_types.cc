@@ -192,7 +192,7 @@ Task<Status> Session::drop_types(const EnumerationPlan& plan, ResultSink& sink) 
     const std::uint32_t id = enumeration_id(facts_.types->find(name)->second);
     if (state_ == State::block) {
       // An index may have the name, too.
-      block_.dropped.emplace(type_key(name), BlockChanges::Dropped{RelationKind::type, id});
+      block_.drop(type_key(name), {RelationKind::type, id});
     } else {
       status = co_await drop_type(id);
       if (!status.ok()) co_return status;

@@ -37,8 +37,10 @@ bool TemporaryTables::has_index(std::string_view name) const {
 }
 
 void TemporaryTables::begin(std::string prefix, std::shared_ptr<const txn::SlotLease> lease) {
+  ++changes_;
   prefix_ = std::move(prefix);
   lease_ = std::move(lease);
+  sweep_is_due_ = true;
 }
 
 void TemporaryTables::look() {
@@ -53,6 +55,7 @@ bool TemporaryTables::is_gone(const TemporaryTable& table) const {
 
 void TemporaryTables::note(const std::string& stored_name) {
   if (prefix_.empty() || !stored_name.starts_with(prefix_)) return;
+  ++changes_;
   tables_.insert_or_assign(std::string(without_prefix(stored_name)),
                            TemporaryTable{stored_name, engine_.cached_table(stored_name)});
 }
@@ -61,6 +64,7 @@ void TemporaryTables::forget(const std::string& stored_name) {
   std::erase(of_block_, stored_name);
   const auto own = tables_.find(without_prefix(stored_name));
   if (own == tables_.end()) return;
+  ++changes_;
   // The statement that drops a table that is gone names it by the prefix of now.
   const bool is_named = stored_name.starts_with(prefix_) && is_gone(own->second);
   if (own->second.stored_name == stored_name || is_named) tables_.erase(own);
@@ -84,23 +88,36 @@ std::shared_ptr<const TemporaryTable> TemporaryTables::replaced_by(const std::st
 
 void TemporaryTables::put_back(const TemporaryTable* replaced) {
   if (replaced == nullptr) return;
-  TemporaryTable table = *replaced;
-  // The block's drop of it is undone, too.
-  table.dropped_in_block = false;
-  tables_.insert_or_assign(std::string(without_prefix(replaced->stored_name)), std::move(table));
+  ++changes_;
+  tables_.insert_or_assign(std::string(without_prefix(replaced->stored_name)), *replaced);
 }
 
 void TemporaryTables::drop_gone(const std::string& stored_name) {
   const auto own = tables_.find(without_prefix(stored_name));
-  if (own != tables_.end() && is_temporary(stored_name)) own->second.dropped_in_block = true;
+  if (own == tables_.end() || !is_temporary(stored_name)) return;
+  ++changes_;
+  own->second.dropped_in_block = true;
 }
 
 void TemporaryTables::forget_dropped_gone() {
   std::erase_if(tables_, [](const auto& entry) { return entry.second.dropped_in_block; });
 }
 
-void TemporaryTables::restore_gone() {
-  for (auto& [name, table] : tables_) table.dropped_in_block = false;
+std::set<std::string> TemporaryTables::dropped_gone() const {
+  std::set<std::string> names;
+  for (const auto& [name, table] : tables_) {
+    if (table.dropped_in_block) names.insert(name);
+  }
+  return names;
+}
+
+void TemporaryTables::restore_gone(const std::set<std::string>& dropped) {
+  for (auto& [name, table] : tables_) {
+    const bool is_restored = table.dropped_in_block && !dropped.contains(name);
+    if (!is_restored) continue;
+    ++changes_;
+    table.dropped_in_block = false;
+  }
 }
 
 }  // namespace namdb::sql

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,12 +40,19 @@ class TemporaryTables final : public TemporaryNames {
   bool has_table(std::string_view name) const override;
   bool has_index(std::string_view name) const override;
 
+  // How often names have come to mean other tables.
+  std::uint64_t changes() const { return changes_; }
+
   // There were none yet, and there is no prefix.
   bool empty() const { return prefix_.empty(); }
   // Whether tables that are made now stay: under a slot that has ended, others would drop them.
   bool may_make() const { return !prefix_.empty() && !lease_->ended(); }
-  // From now on tables are made under that prefix, which has the slot of the lease.
+  // From now on tables are made under that prefix, which has the slot of the lease. The tables that others
+  // have left behind are to be dropped.
   void begin(std::string prefix, std::shared_ptr<const txn::SlotLease> lease);
+  std::uint32_t slot() const { return lease_->slot(); }
+  bool sweep_is_due() const { return sweep_is_due_; }
+  void end_sweep() { sweep_is_due_ = false; }
   // Keeps what the engine knows of them now.
   void look();
 
@@ -57,16 +65,21 @@ class TemporaryTables final : public TemporaryNames {
   std::vector<std::string> stored_names() const;
   // All of them; taken away while the session drops tables that are not its own.
   Tables take() { return std::exchange(tables_, {}); }
-  void give_back(Tables tables) { tables_ = std::move(tables); }
+  void give_back(Tables tables) {
+    ++changes_;
+    tables_ = std::move(tables);
+  }
 
   // Before a table of that name is made: the one that is gone and has the name; null: there is none.
   std::shared_ptr<const TemporaryTable> replaced_by(const std::string& stored_name) const;
   // It has its name again, as the table that replaced it is undone. Nothing if it is null.
   void put_back(const TemporaryTable* replaced);
-  // DROP TABLE IF EXISTS in a block, of one that is gone; the block's commit, and its rollback.
+  // DROP TABLE IF EXISTS in a block, of one that is gone; and the block's commit.
   void drop_gone(const std::string& stored_name);
   void forget_dropped_gone();
-  void restore_gone();
+  // The names of those that the block has dropped so far; and a rollback, after which these are dropped still.
+  std::set<std::string> dropped_gone() const;
+  void restore_gone(const std::set<std::string>& dropped);
 
   // ON COMMIT DROP of a table of the block, and the block's end.
   void drop_at_commit(std::string stored_name) { of_block_.push_back(std::move(stored_name)); }
@@ -80,6 +93,8 @@ class TemporaryTables final : public TemporaryNames {
   std::shared_ptr<const txn::SlotLease> lease_;
   Tables tables_;                      // by the names of statements
   std::vector<std::string> of_block_;  // ON COMMIT DROP
+  bool sweep_is_due_ = false;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace namdb::sql
