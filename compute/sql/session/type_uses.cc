@@ -1,5 +1,5 @@
-// The uses of types that statements have made: columns of tables and views, functions, and texts of the
-// catalog. A type that is in use is not dropped. Everything here is read from the catalog of now.
+#include "compute/sql/session/type_uses.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 #include "compute/sql/bind/bind_enumeration.h"
 #include "compute/sql/bind/bind_routine.h"
-#include "compute/sql/session/session.h"
+#include "compute/sql/session/catalog_definitions.h"
 #include "compute/sql/value/generated_column.h"
 
 namespace namdb::sql {
@@ -72,12 +72,12 @@ void add_types(const layout::Schema& schema, std::map<std::uint32_t, std::string
 }  // namespace
 
 // Texts that name the type would mean nothing any more.
-Task<Status> Session::check_type_unnamed(const Enumeration* type) {
+Task<Status> TypeUses::check_type_unnamed(const Enumeration* type) {
   const auto routines = co_await engine_.routines();
   if (!routines.ok()) co_return routines.status();
   for (const storage::RoutineRef& routine : *routines) {
     if (!is_procedure(*routine)) continue;
-    const auto signature = read_signature(routine);
+    const auto signature = read_signature(routine, facts_, routines_);
     if (!signature.ok() || !has_type(**signature, type->id)) continue;
     co_return Status(
         ErrorCode::feature_not_supported,
@@ -97,7 +97,7 @@ Task<Status> Session::check_type_unnamed(const Enumeration* type) {
       if (*is_named) co_return refused("an expression of table " + name_in_quotes(table->name));
     }
   }
-  const auto views = co_await read_views();
+  const auto views = co_await read_views(&engine_);
   if (!views.ok()) co_return views.status();
   for (const ViewRef& view : *views) {
     std::string query = view->query;
@@ -108,14 +108,9 @@ Task<Status> Session::check_type_unnamed(const Enumeration* type) {
   co_return Status();
 }
 
-// A text that was not parsed because the statement has ended may name any type.
-Status Session::check_parsed(const ParsedText& parsed) const {
-  return parsed.error() == nullptr ? Status() : interrupt_.check();
-}
-
-Task<Result<bool>> Session::names_type(std::string query, const Enumeration* type) {
-  ParsedText parsed = co_await parse(&query);
-  if (Status status = check_parsed(parsed); !status.ok()) co_return status;
+Task<Result<bool>> TypeUses::names_type(std::string query, const Enumeration* type) {
+  ParsedText parsed = co_await parser_.parse(&query);
+  if (Status status = parser_.check_parsed(parsed); !status.ok()) co_return status;
   bool is_named = false;
   for (std::size_t i = 0; parsed.error() == nullptr && i < parsed.tree().statement_count(); ++i) {
     const Node statement = parsed.tree().statement(i);
@@ -123,14 +118,14 @@ Task<Result<bool>> Session::names_type(std::string query, const Enumeration* typ
     for (const std::string_view name : types_named_by(*statement.body))
       is_named = is_named || name == type->name || (name.starts_with('_') && name.substr(1) == type->name);
   }
-  forget(std::move(parsed));
+  parser_.forget(std::move(parsed));
   co_return is_named;
 }
 
-Task<Status> Session::add_named_types(std::string query, UsedTypes* used) {
+Task<Status> TypeUses::add_named_types(std::string query, UsedTypes* used) {
   if (facts_.types == nullptr || facts_.types->empty()) co_return Status();
-  ParsedText parsed = co_await parse(&query);
-  if (Status status = check_parsed(parsed); !status.ok()) co_return status;
+  ParsedText parsed = co_await parser_.parse(&query);
+  if (Status status = parser_.check_parsed(parsed); !status.ok()) co_return status;
   for (std::size_t i = 0; parsed.error() == nullptr && i < parsed.tree().statement_count(); ++i) {
     const Node statement = parsed.tree().statement(i);
     if (statement.body == nullptr) continue;
@@ -140,11 +135,11 @@ Task<Status> Session::add_named_types(std::string query, UsedTypes* used) {
       if (known != facts_.types->end()) (*used)[enumeration_id(known->second)] = known->first;
     }
   }
-  forget(std::move(parsed));
+  parser_.forget(std::move(parsed));
   co_return Status();
 }
 
-Task<Status> Session::hold_types(const txn::TableDefinition* definition) {
+Task<Status> TypeUses::hold_types(const txn::TableDefinition* definition) {
   UsedTypes used;
   add_types(definition->schema, used);
   for (const TableText& text : texts_of(definition->name, definition->schema, definition->checks)) {
@@ -155,7 +150,7 @@ Task<Status> Session::hold_types(const txn::TableDefinition* definition) {
   co_return co_await hold_types(std::move(used));
 }
 
-Task<Status> Session::hold_types(const View* view) {
+Task<Status> TypeUses::hold_types(const View* view) {
   UsedTypes used;
   for (const View::Column& column : view->columns) {
     if (is_made(column.type.id)) used.emplace(enumeration_id(column.type.id), "");
@@ -166,7 +161,7 @@ Task<Status> Session::hold_types(const View* view) {
   co_return co_await hold_types(std::move(used));
 }
 
-Task<Status> Session::hold_types(const RoutineSignature* signature) {
+Task<Status> TypeUses::hold_types(const RoutineSignature* signature) {
   UsedTypes used;
   const auto add = [&used](const Type& type) {
     if (is_made(type.id)) used.emplace(enumeration_id(type.id), "");
@@ -175,7 +170,7 @@ Task<Status> Session::hold_types(const RoutineSignature* signature) {
   for (const RoutineParameter& parameter : signature->parameters) add(parameter.type);
   if (used.empty()) co_return Status();
   if (Status status = co_await hold_types(std::move(used)); !status.ok()) co_return status;
-  if (Status status = co_await read_types(); !status.ok()) co_return status;
+  if (Status status = co_await types_.read(); !status.ok()) co_return status;
   // A name of the text may mean nothing any more.
   const storage::RoutineRef made = engine_.cached_routine(signature->name);
   co_return made == nullptr ? Status() : signature_of(made, &facts_).status();
@@ -183,7 +178,7 @@ Task<Status> Session::hold_types(const RoutineSignature* signature) {
 
 // A type is written anew, as it is, so that its entry has another version: a drop or a RENAME that has not
 // seen the use fails, and looks again.
-Task<Status> Session::hold_types(UsedTypes used) {
+Task<Status> TypeUses::hold_types(UsedTypes used) {
   for (const auto& [id, name] : used) {
     while (true) {
       const auto all = co_await engine_.routines();
@@ -210,7 +205,7 @@ Task<Status> Session::hold_types(UsedTypes used) {
   co_return Status();
 }
 
-Task<void> Session::undo_replacement(storage::RoutineRef before, storage::RoutineRef made) {
+Task<void> TypeUses::undo_replacement(storage::RoutineRef before, storage::RoutineRef made) {
   if (made == nullptr) co_return;
   txn::RoutineDefinition definition;
   definition.name = before->name;
@@ -220,7 +215,7 @@ Task<void> Session::undo_replacement(storage::RoutineRef before, storage::Routin
   static_cast<void>(co_await engine_.create_routine(std::move(definition)));
 }
 
-Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string text, std::string what) {
+Task<Status> TypeUses::check_not_in_texts(const Enumeration* type, std::string text, std::string what) {
   const auto refused = [&](const std::string& by) {
     return Status(ErrorCode::feature_not_supported, what + " that " + by + " names is not supported");
   };
@@ -238,7 +233,7 @@ Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string te
       if (has || *is_named) co_return refused("an expression of table " + name_in_quotes(table->name));
     }
   }
-  const auto views = co_await read_views();
+  const auto views = co_await read_views(&engine_);
   if (!views.ok()) co_return views.status();
   for (const ViewRef& view : *views) {
     const bool reads =
@@ -254,7 +249,7 @@ Task<Status> Session::check_not_in_texts(const Enumeration* type, std::string te
   co_return Status();
 }
 
-Task<Status> Session::find_type_dependents(std::uint32_t id, Dependents* dependents) {
+Task<Status> TypeUses::find_type_dependents(std::uint32_t id, Dependents* dependents) {
   const Enumeration* const type = known_enumeration(enumeration_type(id));
   const std::string shown(type_name(enumeration_type(id)));
   const auto note = [&](std::string dependent) {
@@ -271,7 +266,7 @@ Task<Status> Session::find_type_dependents(std::uint32_t id, Dependents* depende
         std::ranges::find(tables, table->replaces, [](const storage::TableRef& other) { return other->id; });
     const std::string& name =
         table->replaces == 0 || replaced == tables.end() ? table->name : (*replaced)->name;
-    if (dropped_in_block_.contains(name)) continue;
+    if (block_.dropped.contains(name)) continue;
     for (const layout::Column& column : table->schema.columns()) {
       if (enumeration_of(column) == id) note("column " + column.name + " of table " + name);
     }
@@ -299,7 +294,7 @@ Task<Status> Session::find_type_dependents(std::uint32_t id, Dependents* depende
       if (*is_named) note("view " + (*view)->name);
     }
     if (!is_procedure(*routine)) continue;
-    const auto signature = read_signature(routine);
+    const auto signature = read_signature(routine, facts_, routines_);
     if (!signature.ok()) continue;
     std::string types;
     for (const RoutineParameter& parameter : (*signature)->parameters) {
@@ -308,44 +303,6 @@ Task<Status> Session::find_type_dependents(std::uint32_t id, Dependents* depende
     }
     if (has_type(**signature, id)) note("function " + (*signature)->name + "(" + types + ")");
   }
-  co_return Status();
-}
-
-// Its version is read before its uses. A session that uses it writes it anew, with another version, after its
-// use is in the catalog (hold_types): so the uses are read again then.
-Task<Status> Session::drop_type(std::uint32_t id) {
-  while (true) {
-    // Functions that name it are read with the types of now.
-    Status status = co_await read_types();
-    if (!status.ok()) co_return status;
-    types_version_ = 0;
-    const auto all = co_await engine_.routines();
-    if (!all.ok()) co_return all.status();
-    const auto there = std::ranges::find(*all, id, [](const auto& routine) { return routine->id; });
-    if (there == all->end()) co_return Status();  // another session has dropped it
-    Result<Enumeration> type = enumeration_of(**there);
-    if (!type.ok()) co_return type.status();
-    const std::string name = type->name;
-    know_enumeration(std::move(type).value());
-    Dependents dependents;
-    status = co_await find_type_dependents(id, &dependents);
-    Drop drop;
-    drop.kind = RelationKind::type;
-    if (status.ok() && !dependents.names.empty()) status = refuse_drop(drop, {name}, dependents);
-    if (!status.ok()) co_return status;
-    std::string key = (*there)->name;
-    status = co_await engine_.drop_routine(std::move(key), (*there)->version);
-    if (status.ok() || status.code() != ErrorCode::undefined_function) co_return status;
-  }
-}
-
-Task<Status> Session::drop_type_unless_used(std::uint32_t id, ResultSink& sink) {
-  const ErrorFields error = error_;
-  Status status = co_await drop_type(id);
-  if (status.ok() || status.code() != ErrorCode::dependent_objects_still_exist) co_return status;
-  notify(sink, "WARNING", "01000",
-         "type " + std::string(type_name(enumeration_type(id))) + " stays: " + error_.detail);
-  error_ = error;
   co_return Status();
 }
 
