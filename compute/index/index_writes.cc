@@ -1,6 +1,7 @@
 #include "compute/index/index_writes.h"
 
 #include "common/layout/index_page.h"
+#include "common/layout/same_fields.h"
 #include "compute/index/verdict_queue.h"
 #include "compute/txn/backoff.h"
 #include "compute/txn/errors.h"
@@ -40,6 +41,12 @@ Status IndexWrites::duplicate(const Change& change) {
 
 void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
   const layout::Schema& schema = access.table->schema;
+  // Most updates change no column of an index.
+  if (access.stored() && access.found() &&
+      layout::has_same_fields(index->shape, layout::RowView(schema, access.lookup.payload()),
+                              layout::RowView(schema, access.image_row()))) {
+    return;
+  }
   std::optional<layout::IndexKey> before;
   std::optional<layout::IndexKey> after;
   if (access.stored()) {
