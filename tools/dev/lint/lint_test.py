@@ -220,7 +220,8 @@ class Docs(unittest.TestCase):
 
     def test_what_is_not_there_is_found(self):
         for line in ("`memory/moved.h`", "`moved.h`", "`memory/tree.h`", "`other/*.h`", "`nam-memoryd --gone`",
-                     "`Extents::vanished`", "`vanished()`", "`no_such_thing`", "`old_name`", "`Hello.reason`",
+                     "`Extents::vanished`", "`vanished()`", "`vanished(a, b)`", "`Extents::vanished(a)`",
+                     "`free_bytes` and `nam-memoryd\n--gone`", "`no_such_thing`", "`old_name`", "`Hello.reason`",
                      "[a](b.md)", "[a](#another)", "[a](../../up.md)", "`cat docs/b.md`"):
             self.assertEqual(len(self.problems(line)), 1, line)
 
