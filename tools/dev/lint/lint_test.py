@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The lints find what they are for, and let pass what they should."""
+import subprocess
+import sys
 import unittest
 from pathlib import Path
 
@@ -25,6 +27,21 @@ class Stripping(unittest.TestCase):
         self.assertNotIn("rand", code)
         self.assertEqual(code.count("\n"), 3)
         self.assertIn("int d = 1'000;", code)
+
+
+class GivenFiles(unittest.TestCase):
+    def test_a_lint_reads_of_given_files_those_of_its_kind(self):
+        given = ["docs/testing.md", "memory/main.cc", "docker/Dockerfile"]
+        self.assertEqual(sources.wanted(given, sources.CPP), ["memory/main.cc"])
+        self.assertEqual(sources.wanted(given), given)
+        self.assertEqual(sources.wanted(given[:1], sources.CPP), [])
+
+    def test_each_lint_of_single_files_takes_files_of_any_kind(self):
+        here = Path(__file__).parent
+        for lint in ("format", "layering", "banned_calls", "coroutines"):
+            done = subprocess.run([sys.executable, here / f"{lint}.py", "docs/testing.md", "docker/Dockerfile"],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (0, f"{lint}: 0 files, 0 findings\n"))
 
 
 class Layering(unittest.TestCase):
@@ -220,7 +237,8 @@ class Docs(unittest.TestCase):
 
     def test_what_is_not_there_is_found(self):
         for line in ("`memory/moved.h`", "`moved.h`", "`memory/tree.h`", "`other/*.h`", "`nam-memoryd --gone`",
-                     "`Extents::vanished`", "`vanished()`", "`no_such_thing`", "`old_name`", "`Hello.reason`",
+                     "`Extents::vanished`", "`vanished()`", "`vanished(a, b)`", "`Extents::vanished(a)`",
+                     "`free_bytes` and `nam-memoryd\n--gone`", "`no_such_thing`", "`old_name`", "`Hello.reason`",
                      "[a](b.md)", "[a](#another)", "[a](../../up.md)", "`cat docs/b.md`"):
             self.assertEqual(len(self.problems(line)), 1, line)
 
