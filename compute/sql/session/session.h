@@ -215,7 +215,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> keep_all_rows(Portal& portal, ResultSink& sink, bool autocommit);
   reactor::Task<Status> read_rows(std::uint64_t count, Portal* portal, Receiver to,
                                   std::uint64_t* rows) override;
-  // Runs the query of a cursor to its end, in a transaction of its own or in the session's, and keeps its rows.
+  // Runs the query of a cursor to its end, in a transaction of its own or in the session's, and keeps its
+  // rows.
   reactor::Task<Status> run_and_keep(Portal* portal, bool alone, ResultSink* sink);
   // Keeps the rows that are left of a portal.
   reactor::Task<Status> keep_rest(Portal* portal, ResultSink* sink);
@@ -335,7 +336,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Where the statement names temporary tables, or makes one: it becomes `renamed`, with their stored names.
   reactor::Task<Status> name_temporary(Node* statement, Json* renamed);
   reactor::Task<Status> begin_temporary();
-  // Once for each prefix, as soon as there is no block: drops the tables that other sessions have left behind.
+  // Once for each prefix, as soon as there is no block: drops the tables that other sessions have left.
   reactor::Task<void> sweep_temporary();
   reactor::Task<void> drop_temporary(std::string stored_name);
   reactor::Task<void> drop_all_temporary();
@@ -386,7 +387,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> drop_in_block(Drop drop, ResultSink& sink);
   static Drop silent_drop(RelationKind kind, const std::string& name);
   // After the commit of the block's transaction: one of what it has dropped, and all of it.
-  reactor::Task<Status> drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop, ResultSink& sink);
+  reactor::Task<Status> drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop,
+                                       ResultSink& sink);
   reactor::Task<Status> drop_at_commit(ResultSink& sink);
   // The block is rolled back.
   reactor::Task<Status> undo_block_ddl(ResultSink& sink);

@@ -163,7 +163,8 @@ Drop Session::silent_drop(RelationKind kind, const std::string& name) {
   return drop;
 }
 
-Task<Status> Session::drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop, ResultSink& sink) {
+Task<Status> Session::drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop,
+                                     ResultSink& sink) {
   const bool is_index = drop->kind == RelationKind::index;
   std::string wanted = *name;
   const auto relation = co_await find_relation(&engine_, std::move(wanted));

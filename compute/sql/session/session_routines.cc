@@ -225,7 +225,7 @@ Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& 
     }
     Status replaceable =
         rights_.check_object_owner({storage::ObjectKind::routine, 0, definition.name},
-                           (*there)->is_function ? "function" : "procedure", definition.name);
+                                   (*there)->is_function ? "function" : "procedure", definition.name);
     if (!replaceable.ok()) co_return replaceable;
     replaceable = check_replacement(**there, *plan.signature);
     if (!replaceable.ok()) co_return replaceable;

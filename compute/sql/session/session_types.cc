@@ -87,7 +87,8 @@ Task<Status> Session::alter_type(const EnumerationPlan& plan, ResultSink& sink) 
   if (plan.command == Command::rename) {
     if (Status allowed = rights_.check_may_create(); !allowed.ok()) co_return allowed;
     if (Status unused = co_await check_type_name(made); !unused.ok()) co_return unused;
-    if (Status unnamed = co_await type_uses_.check_type_unnamed(&enumeration); !unnamed.ok()) co_return unnamed;
+    if (Status unnamed = co_await type_uses_.check_type_unnamed(&enumeration); !unnamed.ok())
+      co_return unnamed;
     enumeration.name = made;
   } else if (plan.command == Command::rename_value) {
     const auto renamed =
