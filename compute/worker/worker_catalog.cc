@@ -161,16 +161,16 @@ reactor::Task<Status> Worker::create_routine(txn::RoutineDefinition definition) 
   const std::shared_ptr<Connection> connection = connection_;
   if (connection == nullptr) co_return not_connected();
   Status status = co_await connection->routines.create(std::move(definition));
-  if (status.ok()) status = co_await show_change(connection);
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await show_change(connection);
 }
 
 reactor::Task<Status> Worker::drop_routine(std::string name, std::uint64_t version) {
   const std::shared_ptr<Connection> connection = connection_;
   if (connection == nullptr) co_return not_connected();
   Status status = co_await connection->routines.drop(std::move(name), version);
-  if (status.ok()) status = co_await show_change(connection);
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await show_change(connection);
 }
 
 storage::RolesRef Worker::cached_roles() const {
@@ -192,8 +192,8 @@ reactor::Task<Status> Worker::change_roles(txn::RoleChange change) {
   const std::shared_ptr<Connection> connection = connection_;
   if (connection == nullptr) co_return not_connected();
   Status status = co_await connection->role_changes.make(std::move(change));
-  if (status.ok()) status = co_await show_change(connection);
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await show_change(connection);
 }
 
 reactor::Task<Status> Worker::show_change(std::shared_ptr<Connection> changed) {
