@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "common/base/random.h"
+#include "common/layout/same_fields.h"
 #include "common/layout/wide_value.h"
 
 namespace namdb::layout {
@@ -229,6 +230,33 @@ TEST_CASE("the order of index keys is the order of their rows, whatever the colu
       REQUIRE(a.bytes.size() <= shape.max_key_bytes());
     }
   }
+}
+
+TEST_CASE("rows with the same bytes in an index's columns have the same key, whatever the other columns have",
+          "[index]") {
+  Random random(22);
+  std::size_t same = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const Schema schema = random_schema(random);
+    const IndexShape shape = random_shape(schema, random);
+    Row row(schema);
+    randomise(row, random);
+    Row changed(schema, row.bytes());
+    // One column of those that can be set to NULL.
+    std::vector<std::uint32_t> nullable;
+    for (std::uint32_t i = 0; i < schema.columns().size(); ++i) {
+      if (!schema.columns()[i].not_null && !row.view().is_null(i)) nullable.push_back(i);
+    }
+    if (nullable.empty()) continue;
+    const std::uint32_t column = nullable[random.below(nullable.size())];
+    changed.writer().set_null(column);
+    const bool in_index = std::ranges::any_of(
+        shape.parts(), [column](const IndexColumn& part) { return part.column == column; });
+    REQUIRE(has_same_fields(shape, row.view(), changed.view()) == !in_index);
+    REQUIRE((index_key(shape, row.view()) == index_key(shape, changed.view())) == !in_index);
+    if (!in_index) ++same;
+  }
+  CHECK(same > 0);
 }
 
 TEST_CASE("the primary key is read back out of an index key, and out of nothing else", "[index]") {

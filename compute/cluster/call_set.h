@@ -7,6 +7,7 @@
 
 #include "common/fabric/fabric.h"
 #include "common/layout/global_address.h"
+#include "common/reactor/pooled_allocator.h"
 #include "compute/cluster/cluster.h"
 
 namespace namdb::txn {
@@ -37,7 +38,7 @@ class CallSet {
 
  private:
   Cluster& cluster_;
-  std::vector<fabric::Call> calls_;
+  reactor::PooledVector<fabric::Call> calls_;
   std::vector<std::pair<layout::ServerId, Status>> failed_;
 };
 

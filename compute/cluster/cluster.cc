@@ -186,6 +186,14 @@ bool Cluster::has_lost() const {
          std::ranges::any_of(links_, [](const Link& link) { return !link.away && link.channel->failed(); });
 }
 
+Status Cluster::loss() const {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const auto server = static_cast<layout::ServerId>(i);
+    if (lacks(server) && !away(server)) return lost(server);
+  }
+  return Status();
+}
+
 std::size_t Cluster::away_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(links_, &Link::away));
 }

@@ -121,6 +121,8 @@ class Cluster {
   bool leased(layout::ServerId server) const { return links_[server].leased; }
   // The channel to some server failed.
   bool has_lost() const;
+  // The error of the first such server; ok if there is none.
+  Status loss() const;
   // Ok if no server is lacking; else error cannot_connect_now, with the server. For what needs all of them.
   Status whole() const;
   // The error for what needs a server that is lacking: cannot_connect_now where it was away, else

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "common/base/check.h"
 
 namespace namdb::storage {
@@ -51,6 +53,13 @@ void LocationCache::insert(const layout::BucketEntry& entry) {
 
 void LocationCache::offer(const layout::BucketEntry& entry) {
   put(entry, false);
+}
+
+bool LocationCache::has_room(std::uint64_t key_hash) const {
+  if (sets_ == nullptr) return false;
+  return std::ranges::any_of(place_of(key_hash).set->words, [](const std::atomic<std::uint64_t>& word) {
+    return word.load(std::memory_order_relaxed) == 0;
+  });
 }
 
 void LocationCache::put(const layout::BucketEntry& entry, bool replace) {

@@ -44,6 +44,9 @@ class LocationCache {
   void insert(const layout::BucketEntry& entry);
   // Of a key that was read with another: takes only a place that is free.
   void offer(const layout::BucketEntry& entry);
+  // Whether the key's set has a free place. Keys are spread evenly over the sets: where the set of one, which
+  // a lookup has in the processor's caches, is full, so are most others.
+  bool has_room(std::uint64_t key_hash) const;
   void erase(std::uint64_t key_hash);
   // Forgets everything: a memory server restarted.
   void clear();

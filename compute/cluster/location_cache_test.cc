@@ -72,6 +72,21 @@ TEST_CASE("a key that is only offered pushes nobody out", "[location-cache]") {
   for (const BucketEntry& entry : held) CHECK(cache.find(entry.key_hash)->offset == entry.offset());
 }
 
+TEST_CASE("a set has room until each of its places is taken, and again when a key has gone",
+          "[location-cache]") {
+  LocationCache cache(64);  // one set
+  Random random(9);
+  std::vector<std::uint64_t> hashes;
+  for (std::uint64_t i = 1; i <= 8; ++i) {
+    CHECK(cache.has_room(random.next()));
+    hashes.push_back(random.next());
+    cache.offer(BucketEntry::make(hashes.back(), 64 * i, 1));
+  }
+  CHECK_FALSE(cache.has_room(random.next()));
+  cache.erase(hashes.front());
+  CHECK(cache.has_room(random.next()));
+}
+
 TEST_CASE("an offset beyond what a word holds is not remembered", "[location-cache]") {
   LocationCache cache(4096);
   cache.insert(BucketEntry::make(42, std::uint64_t{1} << 43, 1));
@@ -84,6 +99,7 @@ TEST_CASE("a cache of no bytes remembers nothing", "[location-cache]") {
   LocationCache cache(0);
   cache.insert(BucketEntry::make(1, 64, 1));
   CHECK_FALSE(cache.find(1));
+  CHECK_FALSE(cache.has_room(1));
 }
 
 }  // namespace namdb::storage

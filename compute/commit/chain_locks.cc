@@ -26,6 +26,7 @@ constexpr std::uint32_t kRoundsWithoutSleep = 16;
 constexpr std::uint64_t kMaxPause_ns = 500 * kMicrosecond_ns;
 constexpr std::size_t kPrefetched_bytes = 512;  // of a row's image
 constexpr std::size_t kRowsAhead = 8;
+constexpr std::size_t kWords_bytes = 16;
 
 void prefetch_image(const Access& row) {
   const std::size_t length_bytes = std::min<std::size_t>(row.image.size(), kPrefetched_bytes);
@@ -63,8 +64,8 @@ ChainLocks::ChainLock& ChainLocks::chain_at(const storage::TableRef& table, cons
   chain.table = table;
   chain.array = array;
   chain.main = main;
-  chain.words = fabric::LocalBuffer(worker_.cluster.pool(), 16);
   add_bucket(chain, main);
+  chain.words = chain.buckets.front().buffer.data() + layout::kBucket_bytes;
   return chain;
 }
 
@@ -85,9 +86,10 @@ std::optional<std::size_t> ChainLocks::position_of(GlobalAddress main) const {
 }
 
 void ChainLocks::add_bucket(ChainLock& chain, GlobalAddress address) {
-  fabric::LocalBuffer buffer(worker_.cluster.pool(), layout::kBucket_bytes);
-  chain.buckets.push_back({.address = address, .image = reinterpret_cast<Bucket*>(buffer.data())});
-  chain.buffers.push_back(std::move(buffer));
+  const std::size_t words_bytes = chain.buckets.empty() ? kWords_bytes : 0;
+  fabric::LocalBuffer buffer(worker_.cluster.pool(), layout::kBucket_bytes + words_bytes);
+  auto* const image = reinterpret_cast<Bucket*>(buffer.data());
+  chain.buckets.push_back({.address = address, .buffer = std::move(buffer), .image = image});
 }
 
 reactor::Task<Status> ChainLocks::reserve_space() {
@@ -118,9 +120,9 @@ void ChainLocks::give_back_space() {
 
 void ChainLocks::post(ChainLock& chain, layout::Stamp stamp) {
   chain.state = State::posted;
-  layout::store_word(chain.words.data(), ~chain.expected.value());  // it stays if nobody answers
+  layout::store_word(chain.words, ~chain.expected.value());  // it stays if nobody answers
   batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
-                            chain.words.data());
+                            chain.words);
   for (const ChainBucket& bucket : chain.buckets) {
     batches_.read(bucket.address, reinterpret_cast<std::byte*>(bucket.image), layout::kBucket_bytes);
   }
@@ -146,13 +148,12 @@ void ChainLocks::check() {
 
 void ChainLocks::note_held() {
   for (ChainLock& chain : chains_) {
-    if (chain.state == State::posted)
-      chain.held = layout::load_word(chain.words.data()) == chain.expected.value();
+    if (chain.state == State::posted) chain.held = layout::load_word(chain.words) == chain.expected.value();
   }
 }
 
 void ChainLocks::check(ChainLock& chain) {
-  const HeaderWord old(layout::load_word(chain.words.data()));
+  const HeaderWord old(layout::load_word(chain.words));
   chain.held = old == chain.expected;
   chain.busy = chain.by_commit = false;
   // An old chain that was forwarded is of no use, even when it is held by this commit.
@@ -187,8 +188,8 @@ void ChainLocks::give_back_behind(GlobalAddress busy) {
     if (chain.state != State::taken || chain.main.value < busy.value) continue;
     chain.held = false;
     chain.state = State::to_post;
-    layout::store_word(chain.words.data() + 8, chain.expected.value());
-    batches_.write(chain.main, chain.words.data() + 8, 8);
+    layout::store_word(chain.words + 8, chain.expected.value());
+    batches_.write(chain.main, chain.words + 8, 8);
   }
 }
 
@@ -278,8 +279,8 @@ void ChainLocks::prefetch_behind(std::size_t at) const {
   if (at + 3 * kStep >= chains_.size()) return;
   __builtin_prefetch(&chains_[at + 3 * kStep].inserts);
   const auto first_rows = [this](std::size_t chain) {
-    const std::vector<Access*>& rows = chains_[chain].inserts;
-    return std::span(rows).first(std::min(rows.size(), kRowsAhead));
+    const std::span<Access* const> rows = chains_[chain].inserts;
+    return rows.first(std::min(rows.size(), kRowsAhead));
   };
   for (const Access* insert : first_rows(at + 2 * kStep)) __builtin_prefetch(&insert->image);
   for (const Access* insert : first_rows(at + kStep)) prefetch_image(*insert);
@@ -287,7 +288,7 @@ void ChainLocks::prefetch_behind(std::size_t at) const {
 
 // Where they have many, the next ones of the chain.
 void ChainLocks::prefetch_behind(const ChainLock& chain, std::size_t row) {
-  const std::vector<Access*>& rows = chain.inserts;
+  const Inserts& rows = chain.inserts;
   if (row + 2 * kRowsAhead < rows.size()) __builtin_prefetch(&rows[row + 2 * kRowsAhead]->image);
   if (row + kRowsAhead < rows.size()) prefetch_image(*rows[row + kRowsAhead]);
 }
@@ -408,8 +409,8 @@ void ChainLocks::release(ChainLock& chain, layout::Stamp stamp) {
   if (!chain.held) return;
   chain.held = false;
   // Not the old value: with it a CAS would succeed whose commit read the chain long ago.
-  layout::store_word(chain.words.data() + 8, HeaderWord(stamp).value());
-  batches_.write(chain.main, chain.words.data() + 8, 8);
+  layout::store_word(chain.words + 8, HeaderWord(stamp).value());
+  batches_.write(chain.main, chain.words + 8, 8);
 }
 
 template <typename Use>

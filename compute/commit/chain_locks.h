@@ -86,7 +86,8 @@ class ChainLocks {
  private:
   struct ChainBucket {
     layout::GlobalAddress address;
-    layout::Bucket* image = nullptr;  // registered
+    fabric::LocalBuffer buffer;       // a main bucket's has the chain's words behind the image
+    layout::Bucket* image = nullptr;  // in it
     bool changed = false;
     bool fresh = false;       // allocated by this commit
     layout::Bucket before{};  // the bucket's bytes while the lock is held
@@ -98,6 +99,7 @@ class ChainLocks {
     forwarded,  // its rows must go on to the next array
     left        // they have gone on
   };
+  using Inserts = reactor::PooledInlinedVector<Access*, 2>;
   struct ChainLock {
     storage::TableRef table;
     layout::BucketArray array;  // of which `main` is a bucket
@@ -107,11 +109,11 @@ class ChainLocks {
     bool held = false;
     bool busy = false;       // the last CAS found that another holds it
     bool by_commit = false;  // and that it is a commit, not the memory server
-    std::vector<Access*> inserts;
-    std::vector<txn::GrantedRecord> records;  // space for each insert
-    fabric::LocalBuffer words;                // the old lock word; the new one
-    std::vector<fabric::LocalBuffer> buffers;
-    std::vector<ChainBucket> buckets;
+    // As a rule one of each: few rows of a commit share a chain, and few chains have many buckets.
+    Inserts inserts;
+    txn::RecordSpace::Records records;  // space for each insert
+    reactor::PooledInlinedVector<ChainBucket, 1> buckets;
+    std::byte* words = nullptr;  // the old lock word; the new one: behind the main bucket's image
   };
 
   ChainLock& chain_at(const storage::TableRef& table, const layout::BucketArray& array,
@@ -125,6 +127,7 @@ class ChainLocks {
   std::optional<std::size_t> position_of(layout::GlobalAddress main) const;
   // The chain of that bucket that was left; null if there is none.
   const ChainLock* left_chain(layout::GlobalAddress main) const;
+  // Its first one is the main bucket.
   void add_bucket(ChainLock& chain, layout::GlobalAddress address);
   void post(ChainLock& chain, layout::Stamp stamp);
   // All that are missing, but those behind one that is waited for.

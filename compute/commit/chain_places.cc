@@ -52,7 +52,7 @@ reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
       co_return Status(ErrorCode::corrupt_data, "a bucket chain leads nowhere");
     const GlobalAddress next(server, bucket.next_offset);
     add_bucket(*chain, next);
-    batches_.read(next, chain->buffers.back().data(), layout::kBucket_bytes);
+    batches_.read(next, chain->buckets.back().buffer.data(), layout::kBucket_bytes);
     ++counters_.rereads;
     const Status status = co_await batches_.run(counters_, Stage::lock);
     if (!status.ok()) co_return lost_connection(status);

@@ -1,6 +1,7 @@
 #include "compute/index/index_writes.h"
 
 #include "common/layout/index_page.h"
+#include "common/layout/same_fields.h"
 #include "compute/index/verdict_queue.h"
 #include "compute/txn/backoff.h"
 #include "compute/txn/errors.h"
@@ -40,6 +41,12 @@ Status IndexWrites::duplicate(const Change& change) {
 
 void IndexWrites::plan(const Access& access, const storage::IndexRef& index) {
   const layout::Schema& schema = access.table->schema;
+  // Most updates change no column of an index.
+  if (access.stored() && access.found() &&
+      layout::has_same_fields(index->shape, layout::RowView(schema, access.lookup.payload()),
+                              layout::RowView(schema, access.image_row()))) {
+    return;
+  }
   std::optional<layout::IndexKey> before;
   std::optional<layout::IndexKey> after;
   if (access.stored()) {
@@ -75,13 +82,16 @@ bool IndexWrites::leaves_entries() const {
 }
 
 Status IndexWrites::add_requests(const Some& changes, bool ahead, txn::CallSet& calls) {
+  std::size_t bytes = 0;
+  for (const Change* change : changes) bytes += kItem_bytes + change->key.bytes.size();
   for (const Change* change : changes) {
     const auto declared = static_cast<std::uint16_t>(change->checked() ? change->key.declared_bytes : 0);
     if (change->key.bytes.size() > layout::kMaxIndexPage_bytes) {
       return Status(ErrorCode::limit_exceeded, "a key of index \"" + change->index->name + "\" is too long");
     }
-    append(calls.request(change->server),
-           IndexChange{change->kind, change->index->id, declared, change->key.bytes, ahead});
+    std::string& request = calls.request(change->server);
+    if (request.empty()) request.reserve(bytes);
+    append(request, IndexChange{change->kind, change->index->id, declared, change->key.bytes, ahead});
   }
   return Status();
 }
@@ -98,11 +108,11 @@ void IndexWrites::post_ahead() {
     bytes += kItem_bytes + change.key.bytes.size();
   }
   if (ahead_.empty()) return;
-  ahead_calls_ = std::make_unique<txn::CallSet>(worker_.cluster);
+  ahead_calls_.emplace(worker_.cluster);
   if (!add_requests(ahead_, true, *ahead_calls_).ok()) {
     // The error is reported under the locks.
     ahead_.clear();
-    ahead_calls_ = nullptr;
+    ahead_calls_.reset();
     return;
   }
   ahead_since_ns_ = worker_.executor.fresh_now_ns();
@@ -110,10 +120,10 @@ void IndexWrites::post_ahead() {
 }
 
 reactor::Task<Status> IndexWrites::finish_ahead() {
-  if (ahead_calls_ == nullptr) co_return Status();
+  if (!ahead_calls_) co_return Status();
   Status status = co_await ahead_calls_->finish(transaction_.mutable_counters());
   status = take_results(std::move(status), ahead_, *ahead_calls_);
-  ahead_calls_ = nullptr;
+  ahead_calls_.reset();
   co_return status;
 }
 
@@ -179,12 +189,12 @@ reactor::Task<Status> IndexWrites::run(layout::Stamp stamp, const Meanwhile* mea
 
 Status IndexWrites::take_results(Status of_call, const Some& changes, const txn::CallSet& calls) {
   if (Status status = outcome(std::move(of_call)); !status.ok()) return status;
-  std::vector<std::vector<calls::IndexChangeResult>> results;
+  reactor::PooledInlinedVector<std::vector<calls::IndexChangeResult>, 1> results;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     auto decoded = calls::decode_index_results(calls.reply(static_cast<layout::ServerId>(i)));
     results.push_back(decoded ? std::move(*decoded) : std::vector<calls::IndexChangeResult>());
   }
-  std::vector<std::size_t> taken(results.size());
+  reactor::PooledInlinedVector<std::size_t, 1> taken(results.size());
   for (Change* change : changes) {
     const layout::ServerId server = change->server;
     if (taken[server] == results[server].size()) {

@@ -20,10 +20,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "common/calls/index_calls.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/cluster/call_set.h"
 #include "compute/index/latest_rows.h"
 #include "compute/txn/access.h"
@@ -83,7 +85,7 @@ class IndexWrites {
   };
   void plan(const Access& access, const storage::IndexRef& index);
   // Changes that are sent in one go.
-  using Some = std::vector<Change*>;
+  using Some = reactor::PooledInlinedVector<Change*, 4>;
   struct Request {
     explicit Request(txn::Cluster& cluster) : calls(cluster) {}
     Some changes;
@@ -104,10 +106,10 @@ class IndexWrites {
 
   TransactionState& transaction_;
   txn::WorkerState& worker_;
-  std::vector<Change> changes_;
+  reactor::PooledInlinedVector<Change, 2> changes_;  // stay where they are once they are planned
   // The changes sent ahead of the locks, and since when.
   Some ahead_;
-  std::unique_ptr<txn::CallSet> ahead_calls_;
+  std::optional<txn::CallSet> ahead_calls_;
   std::uint64_t ahead_since_ns_ = 0;
   std::unique_ptr<std::deque<LatestRow>> rows_;  // of rivals; few commits have any
   std::vector<Rival> rivals_;

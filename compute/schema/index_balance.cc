@@ -46,20 +46,24 @@ reactor::Task<Status> read_sizes(txn::Cluster* cluster, Sizes* sizes) {
 
 }  // namespace
 
-bool IndexBalance::begin(SchemaWorker& worker) {
+bool IndexBalance::is_due(SchemaWorker& worker) const {
   const txn::WorkerState& state = worker.worker_state();
-  if (options_.least_bytes == 0 || state.cluster.server_count() == 1 || !state.cluster.whole().ok() ||
-      worker.stopping() || running_ || state.executor.now_ns() < due_ns_) {
-    return false;
-  }
-  running_ = true;
-  return true;
+  return options_.least_bytes != 0 && state.cluster.server_count() != 1 && state.cluster.whole().ok() &&
+         !worker.stopping() && !running_ && state.executor.now_ns() >= due_ns_;
 }
 
-reactor::Task<void> IndexBalance::run(SchemaWorker& worker, TreeIndexBuilder& builder) {
-  const txn::WorkerState& state = worker.worker_state();
-  const Status status = co_await rebuild_one(worker, builder);
-  if (!status.ok() && !done_by_others(status) && !worker.stopping() && !state.cluster.has_lost())
+void IndexBalance::run_if_due(std::shared_ptr<SchemaWorker> worker, TreeIndexBuilder& builder,
+                              reactor::Gate& gate) {
+  if (!is_due(*worker)) return;
+  running_ = true;
+  reactor::Executor& executor = worker->worker_state().executor;
+  executor.spawn(gate, run(std::move(worker), &builder));
+}
+
+reactor::Task<void> IndexBalance::run(std::shared_ptr<SchemaWorker> worker, TreeIndexBuilder* builder) {
+  const txn::WorkerState& state = worker->worker_state();
+  const Status status = co_await rebuild_one(*worker, *builder);
+  if (!status.ok() && !done_by_others(status) && !worker->stopping() && !state.cluster.has_lost())
     log_("indexes could not be balanced: " + status.to_string());
   due_ns_ = state.executor.now_ns() + options_.interval_ns;
   running_ = false;

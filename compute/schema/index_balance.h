@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "common/reactor/executor.h"
 #include "compute/schema/tree_index_builder.h"
 
 namespace namdb::schema {
@@ -27,12 +29,13 @@ class IndexBalance {
 
   IndexBalance(Options options, LogLine log) : options_(options), log_(std::move(log)) {}
 
-  // Whether it is time for run(). True: the caller runs it, and until it has ended this is false.
-  bool begin(SchemaWorker& worker);
-  // Rebuilds one index, if there is one that is uneven. Both outlive the task.
-  reactor::Task<void> run(SchemaWorker& worker, TreeIndexBuilder& builder);
+  // When it is time, and no earlier one is under way: rebuilds one index in the background, if there is one
+  // that is uneven. `gate` has the task, which holds `worker`; `builder` lives as long as that one.
+  void run_if_due(std::shared_ptr<SchemaWorker> worker, TreeIndexBuilder& builder, reactor::Gate& gate);
 
  private:
+  bool is_due(SchemaWorker& worker) const;
+  reactor::Task<void> run(std::shared_ptr<SchemaWorker> worker, TreeIndexBuilder* builder);
   reactor::Task<Status> rebuild_one(SchemaWorker& worker, TreeIndexBuilder& builder);
 
   Options options_;

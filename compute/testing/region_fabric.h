@@ -67,6 +67,13 @@ class RegionFabric final : public fabric::ClientFabric {
   }
   void handle(std::uint16_t method, Handler handler) { handlers_[method] = std::move(handler); }
 
+  // Calls to that server are answered by answer_calls() only, in the order in which they were posted.
+  void hold_calls(layout::ServerId server) { held_.try_emplace(server); }
+  void answer_calls(layout::ServerId server) {
+    const auto held = held_.extract(server);
+    for (fabric::Call* call : held.mapped()) answer(*call);
+  }
+
   std::size_t batches() const { return batches_; }
   // Operations that were misaligned or reached beyond the region. Each has failed its channel.
   std::size_t outside() const { return outside_; }
@@ -92,9 +99,9 @@ class RegionFabric final : public fabric::ClientFabric {
     }
     void do_post(fabric::Call& call) override {
       call.begin();
-      const auto handler = fabric_.handlers_.find(call.method);
-      const bool handled = handler != fabric_.handlers_.end();
-      call.complete(executor(), handled ? handler->second(call.request, call.reply) : Status());
+      const auto held = fabric_.held_.find(server_);
+      if (held != fabric_.held_.end()) return held->second.push_back(&call);
+      fabric_.answer(call);
     }
     RegionFabric& fabric_;
     layout::ServerId server_;
@@ -137,6 +144,12 @@ class RegionFabric final : public fabric::ClientFabric {
     return {};
   }
 
+  void answer(fabric::Call& call) {
+    const auto handler = handlers_.find(call.method);
+    const bool handled = handler != handlers_.end();
+    call.complete(executor_, handled ? handler->second(call.request, call.reply) : Status());
+  }
+
   static void run(const fabric::Operation& operation, std::byte* place) {
     const std::uint64_t before = layout::load_word(place);
     switch (operation.kind) {
@@ -162,6 +175,7 @@ class RegionFabric final : public fabric::ClientFabric {
   fabric::LocalPool pool_;
   std::vector<std::vector<std::uint64_t>> regions_;
   std::map<std::uint16_t, Handler> handlers_;
+  std::map<layout::ServerId, std::vector<fabric::Call*>> held_;
   std::multimap<std::size_t, std::function<void()>> changes_;
   std::size_t batches_ = 0;
   std::size_t outside_ = 0;

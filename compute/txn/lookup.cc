@@ -217,13 +217,14 @@ void Lookup::pass_over() {
 }
 
 // The key's place, and those of its neighbours. Each of these takes a miss of the processor's caches: an
-// insert brings none.
+// insert brings none, and nobody does once the cache is full, where they would find no place.
 void Lookup::remember(txn::WorkerState& worker, const layout::Bucket& bucket) const {
+  const bool brings = !expects_absent_ && worker.locations.has_room(key_hash_);
   for (const layout::BucketEntry& entry : bucket.entries) {
     if (entry.free()) continue;
     if (entry.key_hash == key_hash_) {
       worker.locations.insert(entry);
-    } else if (!expects_absent_) {
+    } else if (brings) {
       worker.locations.offer(entry);
     }
   }

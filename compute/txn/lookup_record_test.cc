@@ -303,6 +303,26 @@ TEST_CASE("after a miss the cache has what the chain says", "[lookup]") {
   CHECK(location->offset == kRecord.offset());
 }
 
+TEST_CASE("a bucket's other entries are remembered while the cache has room for them", "[lookup]") {
+  const bool full = GENERATE(false, true);
+  CAPTURE(full);
+  LookupScene scene;
+  storage::LocationCache& locations = scene.worker.locations;
+  Random random(3);
+  while (full && locations.has_room(scene.bytes.hash(1)))
+    locations.insert(layout::BucketEntry::make(random.next(), 64, 1));
+  // There is room for the other one, wherever most others stand.
+  std::uint64_t hash = random.next();
+  while (!locations.has_room(hash)) hash = random.next();
+  const layout::BucketEntry other = layout::BucketEntry::make(hash, kOtherRecord.offset(), 1);
+  scene.stored({.value = 41});
+  scene.bytes.bucket(scene.bytes.main_bucket(1), {.entries = {scene.bytes.entry(1, kRecord), other}});
+  scene.start();
+  REQUIRE(scene.run() == "present 41");
+  CHECK(locations.find(scene.bytes.hash(1)).has_value());
+  CHECK(locations.find(other.key_hash).has_value() == !full);
+}
+
 TEST_CASE("records at known places and what a lookup decides", "[lookup]") {
   const std::vector<RecordRow> rows = {
       {"the incarnation is the record's, whatever its key",

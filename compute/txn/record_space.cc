@@ -91,7 +91,7 @@ reactor::Task<Result<GrantedRecord>> RecordSpace::take_record(const storage::Tab
 }
 
 void RecordSpace::take_reserved(const storage::Table& table, ServerId server, std::size_t count,
-                                std::vector<GrantedRecord>& records) {
+                                Records& records) {
   Reservation& held = reservation(table, server, Kind::record);
   count = std::min(count, held.pieces.size());
   records.insert(records.end(), held.pieces.rbegin(),

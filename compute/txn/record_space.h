@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "common/layout/global_address.h"
 #include "common/reactor/executor.h"
+#include "common/reactor/stable_vector.h"
 #include "compute/api/table.h"
 #include "compute/cluster/cluster.h"
 
@@ -39,9 +40,10 @@ class RecordSpace {
   // when the reservation is used up. out_of_memory when the region is full.
   reactor::Task<Result<GrantedRecord>> take_record(const storage::Table& table, layout::ServerId server,
                                                    fabric::OperationCounters& counters);
-  // Space for at most so many records more, as far as it is reserved.
+  // Appends space for at most so many records more, as far as it is reserved.
+  using Records = reactor::PooledInlinedVector<GrantedRecord, 1>;
   void take_reserved(const storage::Table& table, layout::ServerId server, std::size_t count,
-                     std::vector<GrantedRecord>& records);
+                     Records& records);
   reactor::Task<Result<layout::GlobalAddress>> take_bucket(const storage::Table& table,
                                                            layout::ServerId server,
                                                            fabric::OperationCounters& counters);

@@ -48,7 +48,7 @@ TEST_CASE("records that are expected are taken without a call", "[record-space]"
   CHECK(subject.records >= 500);
   const std::uint64_t calls = subject.calls;
   subject.expect(500);
-  std::vector<txn::GrantedRecord> taken;
+  txn::RecordSpace::Records taken;
   subject.worker.space.take_reserved(*subject.worker.table, 0, 400, taken);
   CHECK(taken.size() == 400);
   for (int i = 0; i < 100; ++i) REQUIRE(subject.take().ok());
@@ -69,7 +69,7 @@ TEST_CASE("a memory server that is full is asked once, until records are taken",
   subject.full = true;
   subject.expect(500);
   CHECK(subject.calls == 1);
-  std::vector<txn::GrantedRecord> taken;
+  txn::RecordSpace::Records taken;
   subject.worker.space.take_reserved(*subject.worker.table, 0, 400, taken);
   CHECK(taken.empty());
   CHECK(subject.take().code() == ErrorCode::out_of_memory);

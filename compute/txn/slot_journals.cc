@@ -44,15 +44,17 @@ reactor::Task<Status> SlotJournals::open(std::vector<ServerId> hosts) {
         missing.push_back(host);
       }
     }
-    if (!missing.empty()) {
-      Status status = co_await open_here(missing);
-      for (const ServerId host : missing) opening_.erase(host);
-      changed_.notify_all();
-      if (!status.ok()) co_return status;
+    if (missing.empty()) {
+      if (cluster_.failed()) co_return lost();
+      if (!others_open) co_return Status();
+      co_await changed_.wait();
+      continue;
     }
-    if (cluster_.failed()) co_return lost();
-    if (!others_open) co_return Status();
-    co_await changed_.wait();
+    Status status = co_await open_here(missing);
+    for (const ServerId host : missing) opening_.erase(host);
+    changed_.notify_all();
+    if (!status.ok()) co_return status;
+    // Others may have opened the rest meanwhile, and have said so before this could wait for it.
   }
 }
 

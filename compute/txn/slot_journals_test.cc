@@ -56,8 +56,7 @@ struct JournalScene {
   std::vector<calls::FlushRequest> flushed;
 };
 
-reactor::Task<void> open_both(SlotJournals* journals, int* done) {
-  std::vector<layout::ServerId> hosts{0, 1};
+reactor::Task<void> open_at(SlotJournals* journals, std::vector<layout::ServerId> hosts, int* done) {
   const Status status = co_await journals->open(std::move(hosts));
   if (status.ok()) ++*done;
 }
@@ -68,11 +67,27 @@ TEST_CASE("a ring is opened once on each host, however many commits ask for it a
   JournalScene scene;
   int done = 0;
   reactor::Gate gate;
-  for (int i = 0; i < 3; ++i) scene.worker.executor.spawn(gate, open_both(&scene.journals, &done));
+  for (int i = 0; i < 3; ++i) scene.worker.executor.spawn(gate, open_at(&scene.journals, {0, 1}, &done));
   scene.worker.executor.run_until([&] { return gate.count() == 0; });
   CHECK(done == 3);
   CHECK(scene.opened == 2);
   CHECK(scene.journals.open_at(1));
+}
+
+TEST_CASE("a commit opens its own rings while another's open, and misses none of them", "[slot_journals]") {
+  JournalScene scene;
+  for (layout::ServerId host = 0; host < 2; ++host) scene.worker.fabric.hold_calls(host);
+  int done = 0;
+  reactor::Gate gate;
+  scene.worker.executor.spawn(gate, open_at(&scene.journals, {0}, &done));
+  scene.worker.executor.spawn(gate, open_at(&scene.journals, {0, 1}, &done));
+  for (layout::ServerId host = 0; host < 2; ++host) {
+    scene.worker.executor.run_ready();
+    scene.worker.fabric.answer_calls(host);
+  }
+  scene.worker.executor.run_ready();
+  CHECK(done == 2);
+  CHECK(scene.opened == 2);
 }
 
 TEST_CASE("a ring that was refused is asked for again", "[slot_journals]") {

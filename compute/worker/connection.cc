@@ -167,6 +167,7 @@ reactor::Task<void> Connection::disconnect(bool cleanly) {
 }
 
 std::unique_ptr<protocol::EngineTransaction> Connection::begin(protocol::SessionState& session) {
+  session.follow_vector(cluster.vector_epochs());
   return std::make_unique<ConnectionTransaction>(shared_from_this(), session);
 }
 

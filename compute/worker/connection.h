@@ -2,7 +2,6 @@
 // Belongs to the worker's executor.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "compute/cluster/catalog_cache.h"
@@ -34,23 +33,9 @@
 #include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/transaction_registry.h"
 #include "compute/txn/worker_state.h"
-#include "compute/worker/worker_options.h"
+#include "compute/worker/worker_parts.h"
 
 namespace namdb::compute {
-
-// The parts of a worker that its connections use. Outlives them.
-struct WorkerParts {
-  reactor::Executor& executor;
-  fabric::ClientFabric& fabric;
-  storage::LocationCache& locations;
-  const WorkerOptions& options;
-  const LogLine& log;
-  txn::Backoff& backoff;
-  std::uint64_t& damaged_reads;
-  const bool& stopping;
-  txn::CommitOutcomes& outcomes;
-  std::function<void()> hasten;  // the next heartbeat
-};
 
 // Held by shared pointers only: a transaction keeps its connection alive, and so does every task that awaits
 // a function of one of its parts.
@@ -69,8 +54,8 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   txn::WorkerState& worker_state() override { return state; }
   std::unique_ptr<protocol::EngineTransaction> begin(protocol::SessionState& session) override;
   reactor::Task<void> back_off(std::uint32_t attempt) override;
-  void hasten() override { parts.hasten(); }
-  bool stopping() const override { return parts.stopping; }
+  void hasten() override { parts.wake_ups.hasten(); }
+  bool stopping() const override { return parts.wake_ups.stopping(); }
 
   WorkerParts parts;
   txn::CallsAhead calls_ahead;  // ends behind the cluster

@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "common/calls/protocol_version.h"
-#include "compute/cluster/cluster.h"
+#include "compute/cluster/tool_hello.h"
 #include "proto/control.pb.h"
 
 namespace namdb::compute {
@@ -11,15 +10,6 @@ namespace {
 
 // No compute server has it: the peer is a tool, which is gone again as soon as it has its welcome.
 const txn::ComputeId kNobody{};
-
-std::string greeting(const std::string& name) {
-  control::Hello hello;
-  hello.set_protocol_version(calls::kProtocolVersion);
-  hello.set_compute_id(kNobody.data(), kNobody.size());
-  hello.set_name(name);
-  hello.set_tool(true);
-  return hello.SerializeAsString();
-}
 
 bool parse(std::string_view bytes, control::Welcome& welcome) {
   return welcome.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
@@ -48,7 +38,8 @@ Status same_server(const std::string& address, const std::string& socket, std::s
 }  // namespace
 
 fabric::LocalPath local_path(std::string address, std::string socket, std::string name) {
-  fabric::LocalPath path{address, socket, [name = std::move(name)] { return greeting(name); }, {}};
+  fabric::LocalPath path{
+      address, socket, [name = std::move(name)] { return txn::tool_hello(kNobody, name); }, {}};
   path.same_server = [address = std::move(address), socket = std::move(socket)](
                          std::string_view remote_welcome, std::string_view local_welcome) {
     return same_server(address, socket, remote_welcome, local_welcome);

@@ -15,12 +15,12 @@
 // (region_finder.h). The pause between two attempts is a sixteenth of the time that it has looked already,
 // within the options' bounds: so whatever the time until a memory server serves again, the pauses add little.
 //
-// Composition only: connection.h has the pieces, heartbeat.h and silence_watch.h what goes on in the
-// background, and compute/schema the changes of tables and indexes.
+// Composition only. current_connection.h has the connection, and connector.h makes it; supervisor.h keeps it,
+// with successor_search.h; worker_catalog.h, worker_schema.h and worker_slots.h are what the engine does over
+// it.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,23 +30,28 @@
 #include "common/fabric/patient_client.h"
 #include "common/reactor/executor.h"
 #include "compute/api/engine.h"
-#include "compute/cluster/cluster.h"
 #include "compute/cluster/location_cache.h"
-#include "compute/schema/index_balance.h"
 #include "compute/txn/backoff.h"
 #include "compute/worker/connection_report.h"
+#include "compute/worker/connector.h"
+#include "compute/worker/current_connection.h"
 #include "compute/worker/earlier_connections.h"
 #include "compute/worker/region_finder.h"
+#include "compute/worker/successor_search.h"
+#include "compute/worker/supervisor.h"
+#include "compute/worker/upkeep.h"
+#include "compute/worker/wake_ups.h"
+#include "compute/worker/worker_catalog.h"
 #include "compute/worker/worker_options.h"
+#include "compute/worker/worker_parts.h"
+#include "compute/worker/worker_schema.h"
+#include "compute/worker/worker_slots.h"
 
 namespace namdb::txn {
 class OutcomeFinder;
 }
 
 namespace namdb::compute {
-
-// Draws a compute id; the composition root gives one that is unique across machines.
-using MakeComputeId = std::function<txn::ComputeId()>;
 
 class Worker : public txn::Engine {
  public:
@@ -59,124 +64,73 @@ class Worker : public txn::Engine {
   reactor::Task<Status> start();
   // Waits for running transactions, gives the slot back, disconnects. Before destruction.
   reactor::Task<void> stop();
-  bool ready() const { return connection_ != nullptr; }
+  bool ready() const { return !current_.none(); }
 
   reactor::Executor& executor() override { return executor_; }
-  bool serializable() const override { return serializable_; }
-  bool flushed() const override { return flushed_; }
+  bool serializable() const override { return current_.serializable(); }
+  bool flushed() const override { return current_.flushed(); }
   std::unique_ptr<txn::Session> open_session() override;
   std::unique_ptr<txn::Transaction> begin(txn::Session& session) override;
+  reactor::Task<void> backoff(std::uint32_t attempt) override;
+  const txn::RetryOptions& retry_options() const override { return options_.retry; }
+  txn::Placement placement() const override;
+  std::vector<fabric::ConnectionFacts> fabric_facts() override { return report_.all(current_.report()); }
+
+  std::uint64_t catalog_version() const override { return catalog_.version(); }
+  storage::TableRef cached_table(std::string_view name) override { return catalog_.cached_table(name); }
+  std::vector<storage::TableRef> cached_tables() const override { return catalog_.cached_tables(); }
+  bool has_foreign_keys() const override { return catalog_.has_foreign_keys(); }
+  storage::RoutineRef cached_routine(std::string_view name) override { return catalog_.cached_routine(name); }
+  storage::RolesRef cached_roles() const override { return current_.roles(); }
   reactor::Task<Result<storage::TableRef>> table(std::string name) override;
-  storage::TableRef cached_table(std::string_view name) override;
-  std::uint64_t catalog_version() const override;
   reactor::Task<Result<std::vector<storage::TableRef>>> tables() override;
-  std::vector<storage::TableRef> cached_tables() const override;
-  bool has_foreign_keys() const override;
+  reactor::Task<Result<storage::RoutineRef>> routine(std::string name) override;
+  reactor::Task<Result<std::vector<storage::RoutineRef>>> routines() override;
+  reactor::Task<Result<storage::RolesRef>> roles() override;
+
   reactor::Task<Status> settle_catalog() override;
   reactor::Task<Status> create_table(txn::TableDefinition definition) override;
   reactor::Task<Status> drop_table(std::string name) override;
+  reactor::Task<Status> alter_table(txn::TableAlteration alteration) override;
+  reactor::Task<Status> replace_table(txn::TableReplacement replacement) override;
   reactor::Task<Status> create_index(txn::IndexDefinition definition) override;
   reactor::Task<Status> rebuild_index(std::string name) override;
   reactor::Task<Status> drop_index(std::string name, bool constraint) override;
-  reactor::Task<Status> alter_table(txn::TableAlteration alteration) override;
-  reactor::Task<Status> replace_table(txn::TableReplacement replacement) override;
-  reactor::Task<Result<storage::RoutineRef>> routine(std::string name) override;
-  storage::RoutineRef cached_routine(std::string_view name) override;
-  reactor::Task<Result<std::vector<storage::RoutineRef>>> routines() override;
   reactor::Task<Status> create_routine(txn::RoutineDefinition definition) override;
   reactor::Task<Status> drop_routine(std::string name, std::uint64_t version) override;
-  storage::RolesRef cached_roles() const override;
-  reactor::Task<Result<storage::RolesRef>> roles() override;
   reactor::Task<Status> change_roles(txn::RoleChange change) override;
-  reactor::Task<void> backoff(std::uint32_t attempt) override;
-  const txn::RetryOptions& retry_options() const override { return options_.retry; }
+
   reactor::Task<Result<std::uint32_t>> commit_slot() override;
   reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) override;
   reactor::Task<Result<std::shared_ptr<const txn::SlotLease>>> lease_slot() override;
-  txn::Placement placement() const override;
-  std::vector<fabric::ConnectionFacts> fabric_facts() override;
 
   // How many transactions ended because something in a region was damaged.
-  std::uint64_t damaged_reads() const;
+  std::uint64_t damaged_reads() const { return damaged_reads_; }
 
  private:
-  // A new connection, to where memory servers' regions are now.
-  reactor::Task<Result<std::shared_ptr<Connection>>> connect();
-  reactor::Task<Result<std::shared_ptr<Connection>>> connect_once();
-  // Whether hosts are worth asking after that attempt.
-  bool may_have_moved(const Result<std::shared_ptr<Connection>>& attempt) const;
-  // The bytes of a hello of a peer that is no worker.
-  std::string tool_hello() const;
-  void use(std::shared_ptr<Connection> connection);
-  // `cleanly`: memory servers are told.
-  reactor::Task<void> drop_connection(bool cleanly);
-  // Where the connection lacks a memory server, or its end is awaited: looks for another, in the background,
-  // until there is one.
-  void seek_successor();
-  bool seeks_successor() const;
-  reactor::Task<void> succeed();
-  reactor::Task<bool> succeed_once(std::shared_ptr<Connection> earlier);
-  reactor::Task<bool> take_over(std::shared_ptr<Connection> earlier, std::shared_ptr<Connection> next);
-  // For changes of tables and indexes, which concern all memory servers.
-  Result<std::shared_ptr<Connection>> whole_connection() const;
-  // Sessions know of a change that was made over that connection, also if another has taken its place.
-  reactor::Task<Status> show_change(std::shared_ptr<Connection> changed);
-  // Sends heartbeats, and connects anew when the connection is lost, until stop().
-  reactor::Task<void> supervise();
-  // The heartbeat, and what else is due at each. An error means a lost connection.
-  reactor::Task<Status> maintain(std::shared_ptr<Connection> connection);
-  reactor::Task<void> reconnect();
-  // Of regions that have some.
-  void learn_copies(const std::shared_ptr<Connection>& connection);
-  reactor::Task<void> look_beside();
-  // Something is lost, or elsewhere: no pause is worth it.
-  void hurry();
-  // The next heartbeat is sent at once, also where one is under way.
-  void hasten();
-  void moved();
-  // Between two attempts.
-  std::uint64_t attempt_pause_ns(std::uint64_t began_ns) const;
-  // Gives up connections to memory servers that do not answer, until supervise() ends.
-  reactor::Task<void> watch();
-  reactor::Task<void> balance(std::shared_ptr<Connection> connection);
-  Status not_connected() const;
-  void log_restarts(const txn::Cluster& cluster);
-  ConnectionReport::Now now() const;
-
   reactor::Executor& executor_;
-  storage::LocationCache& locations_;
   WorkerOptions options_;
   MakeComputeId make_compute_id_;
   LogLine log_;
+  reactor::Gate tasks_;
+  reactor::Gate answers_;  // of memory servers, which are awaited; they end with the connections
+  WakeUps wake_ups_;
+  txn::Backoff backoff_;
+  std::uint64_t damaged_reads_ = 0;
   fabric::PatientClient patient_;
   RegionFinder finder_;
-  txn::Backoff backoff_;
   std::unique_ptr<txn::OutcomeFinder> outcomes_;
-  std::shared_ptr<Connection> connection_;
-  mutable storage::RolesRef last_roles_ = std::make_shared<const storage::Roles>();
-  std::shared_ptr<Heartbeat> heartbeat_;         // of that connection
-  std::shared_ptr<SilenceWatch> silence_watch_;  // likewise
+  CurrentConnection current_;
   EarlierConnections earlier_;
-  bool succeeding_ = false;
-  bool awaited_ = false;        // memory servers open the database again, and wait for the end of connection_
-  std::string reason_;          // why there is no connection
-  bool opens_ = false;          // then: memory servers open the database
-  std::uint64_t attempts_ = 0;  // since the last connection
-  std::vector<std::uint64_t> epochs_;  // of the memory servers, at the last connection
-  std::uint64_t connections_ = 0;
-  bool serializable_ = false;  // by the protocol of the last connection
-  bool flushed_ = false;       // by its level
-  std::uint64_t damaged_reads_ = 0;
-  bool stopping_ = false;
-  bool supervised_ = false;  // supervise() runs
-  reactor::Event wake_;      // of all tasks: the worker stops
-  reactor::Event hurry_;     // supervise() has something to do
-  bool hastened_ = false;    // ... since it waited last
-  reactor::Event seek_;      // likewise succeed()
-  reactor::Gate gate_;
-  reactor::Gate answers_;  // of memory servers, which are awaited; they end with the connections
-  schema::IndexBalance index_balance_;
+  const WorkerParts parts_;
+  Connector connector_;
   ConnectionReport report_;
+  const Upkeep upkeep_;
+  SuccessorSearch successor_;
+  Supervisor supervisor_;
+  WorkerCatalog catalog_;
+  WorkerSchema schema_;
+  WorkerSlots slots_;
 };
 
 }  // namespace namdb::compute

@@ -1,6 +1,5 @@
-// LOOK, VOID and VERDICT (common/calls/decider_calls.h): the decider of server 0 learns and settles what this
-// host's journal has of a slot whose owner is fenced here (memory/journals/journals.h,
-// memory/apply/applier.h).
+// The journal of a slot whose owner is fenced here is a stream of memory/journals/journals.h. Its parts of
+// commits are installed by memory/apply/applier.h.
 #include "memory/calls/decide.h"
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "memory/apply/applier.h"
-#include "memory/calls/methods.h"
 #include "memory/calls/opening_service.h"
 #include "memory/journals/verdict_records.h"
 
@@ -84,6 +82,11 @@ bool is_restored(const ServerState& server, std::uint32_t slot) {
 }
 
 }  // namespace
+
+Status check_decider(const Caller& caller) {
+  if (caller.peer().memory_server) return Status();
+  return Status(ErrorCode::insufficient_privilege, "only memory servers decide commits");
+}
 
 Status unreadable_reply(layout::ServerId server) {
   return Status(ErrorCode::protocol_violation,
@@ -210,39 +213,4 @@ reactor::Task<Result<std::uint32_t>> ClusterHosts::place(std::uint32_t slot, std
   co_return reply.counter();
 }
 
-namespace handlers {
-namespace {
-
-Status check_decider(const Caller& caller) {
-  if (caller.peer().memory_server) return Status();
-  return Status(ErrorCode::insufficient_privilege, "only memory servers decide commits");
-}
-
-}  // namespace
-
-reactor::Task<Status> look(Call call) {
-  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
-  const auto request = calls::decode_look(call.request);
-  if (!request) co_return malformed(call.method);
-  const auto seen = co_await look_here(&call.caller.server, request->slot);
-  if (!seen.ok()) co_return seen.status();
-  call.reply = calls::encode(*seen);
-  co_return Status();
-}
-
-reactor::Task<Status> void_entries(Call call) {
-  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
-  auto request = calls::decode_void(call.request);
-  if (!request) co_return malformed(call.method);
-  co_return co_await make_void_here(&call.caller.server, std::move(*request));
-}
-
-reactor::Task<Status> verdict(Call call) {
-  if (Status status = check_decider(call.caller); !status.ok()) co_return status;
-  auto request = calls::decode_verdict(call.request);
-  if (!request) co_return malformed(call.method);
-  co_return co_await record_here(&call.caller.server, std::move(*request));
-}
-
-}  // namespace handlers
 }  // namespace namdb::memory

@@ -1,4 +1,4 @@
-// LEASE_SLOT and CLOSE_SLOT: execution slots of the callers (memory/coordinator/slots.h).
+// LEASE_SLOT: an execution slot for the caller (memory/coordinator/slots.h).
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {
@@ -23,16 +23,6 @@ reactor::Task<Status> lease_slot(Caller caller, const control::LeaseSlotRequest&
   reply.set_vector_length(server.slots->positions_in_use());
   reply.set_max_journal_room_bytes(server.journals.max_room_bytes());
   co_return Status();
-}
-
-reactor::Task<Status> close_slot(Caller caller, const control::CloseSlotRequest& request,
-                                 control::CloseSlotReply& /*reply*/) {
-  ServerState& server = caller.server;
-  Status status =
-      server.slots->close(caller.id, request.slot(), request.final_counter(), server.executor.now_ns());
-  server.collector.wake();
-  if (!status.ok()) co_return status;
-  co_return co_await server.control->log_closed(request.slot(), request.final_counter());
 }
 
 }  // namespace namdb::memory::handlers

@@ -1,8 +1,8 @@
 // The calls that a memory server answers, in the order of their numbers.
 //
 // A method is one row here and one handler, a function of the method's name in namespace memory::handlers.
-// methods.h declares the handler from the row. Its definition lies in the file of this folder that has its
-// name or its subject's: CLOSE_SLOT in lease_slot.cc. Columns:
+// methods.h declares the handler from the row. Its definition lies in the file of this folder that has the
+// handler's name: close_slot in close_slot.cc. Columns:
 //
 //   kind       CALL           protobuf messages                Status f(Caller, const Request&, Reply&)
 //              WAITING_CALL   the same; the handler suspends   Task<Status> f(Caller, const Request&, Reply&)

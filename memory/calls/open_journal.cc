@@ -1,5 +1,5 @@
-// OPEN_JOURNAL and CLOSE_JOURNAL (common/calls/journal_calls.h): the streams of the caller's slots on this
-// host (memory/journals/journals.h).
+// OPEN_JOURNAL (common/calls/journal_calls.h): the stream of one of the caller's slots on this host
+// (memory/journals/journals.h).
 #include "common/calls/journal_calls.h"
 #include "memory/calls/methods.h"
 
@@ -23,12 +23,6 @@ reactor::Task<Status> open_journal(Call call) {
   if (!opened.ok()) co_return opened.status();
   call.reply = calls::encode(*opened);
   co_return Status();
-}
-
-reactor::Task<Status> close_journal(Call call) {
-  const auto request = calls::decode_close_journal(call.request);
-  if (!request) co_return malformed(call.method);
-  co_return co_await call.caller.server.journals.close(call.caller.id, request->slot, request->through);
 }
 
 }  // namespace namdb::memory::handlers

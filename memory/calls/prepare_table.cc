@@ -1,5 +1,5 @@
-// PREPARE_TABLE, DISCARD_TABLE, LIST_TABLES: a table's memory on this server. Server 0's catalog decides
-// which tables exist (table_catalog.cc).
+// PREPARE_TABLE: a table's memory on this server. Server 0's catalog decides which tables exist
+// (finish_create_table.cc).
 #include <utility>
 
 #include "memory/calls/methods.h"
@@ -35,24 +35,6 @@ reactor::Task<Status> prepare_table(Caller caller, const control::PrepareTableRe
   }
   reply.set_bucket_base(*base);
   co_return Status();
-}
-
-Status discard_table(Caller caller, const control::DiscardTableRequest& request,
-                     control::DiscardTableReply& /*reply*/) {
-  if (!caller.server.tables.all().contains(request.table())) {
-    return Status(ErrorCode::undefined_table,
-                  "this memory server has no table " + std::to_string(request.table()));
-  }
-  caller.server.discard(request.table());
-  return Status();
-}
-
-Status list_tables(Caller caller, const control::ListTablesRequest& /*request*/,
-                   control::ListTablesReply& reply) {
-  for (const auto& [id, table] : caller.server.tables.all()) {
-    if (!table->discarded) reply.add_tables(id);
-  }
-  return Status();
 }
 
 }  // namespace namdb::memory::handlers

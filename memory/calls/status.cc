@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/fabric/facts.h"
-#include "memory/calls/accounting.h"
 #include "memory/calls/methods.h"
 
 namespace namdb::memory {
@@ -185,27 +183,6 @@ reactor::Task<Status> status(Caller caller, const control::StatusRequest& reques
   backlog.set_unmoved_ring_slots(rings.unmoved);
   describe_backlog(server, backlog);
   co_return Status();
-}
-
-Status memory(Caller caller, const control::MemoryRequest& /*request*/, control::MemoryReply& reply) {
-  reply = account(caller.server);
-  return Status();
-}
-
-Status fabric(Caller caller, const control::FabricRequest& /*request*/, control::FabricReply& reply) {
-  const ServerState& server = caller.server;
-  reply.set_server_id(server.options.server_id);
-  if (server.server_fabric == nullptr) return Status();  // before MemoryServer::start()
-  reply.set_fabric(std::string(server.server_fabric->name()));
-  fabric::Facts facts;
-  server.server_fabric->describe(facts);
-  for (const fabric::Fact& fact : facts.all()) {
-    control::FabricFact& added = *reply.add_facts();
-    added.set_name(fact.name);
-    added.set_text(fact.text);
-    added.set_amount(fact.amount);
-  }
-  return Status();
 }
 
 }  // namespace handlers

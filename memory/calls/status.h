@@ -1,4 +1,4 @@
-// STATUS, MEMORY, FABRIC: the memory server's account of itself, for tools.
+// STATUS: the memory server's account of itself, for tools.
 #pragma once
 
 #include "memory/calls/server_state.h"

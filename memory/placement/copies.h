@@ -116,6 +116,10 @@ class Copies final : public CopiesService {
     LogPosition needed = 0;  // counts, and is not in sync yet: the position that it must have
   };
 
+  // A waiting call looks this often whether its caller is gone.
+  static constexpr std::uint64_t kCallerLook_ns = 50 * kMillisecond_ns;
+  static Status region_ends();
+
   const placement::Place& place() const { return stored_.configuration.place(server_.options.server_id); }
   bool listed(const std::string& address) const { return place().has_copy(address); }
   bool silent(const Copy& copy) const;

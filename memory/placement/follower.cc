@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/check.h"
-#include "common/calls/hot_calls.h"
 #include "common/calls/protocol_version.h"
 #include "proto/control.pb.h"
 
@@ -25,10 +23,6 @@ constexpr std::uint64_t kLooks = 10;
 
 Status follow_stopped() {
   return Status(ErrorCode::admin_shutdown, "the memory server was told to end");
-}
-
-std::string region_name(std::uint16_t server_id) {
-  return "the region of memory server " + std::to_string(server_id);
 }
 
 }  // namespace
@@ -99,6 +93,10 @@ placement::MoveReply Follower::progress() const {
   return reply;
 }
 
+std::string Follower::region_name() const {
+  return "the region of memory server " + std::to_string(options_.server_id);
+}
+
 void Follower::notice(const std::string& line) const {
   if (options_.notice) options_.notice(line);
 }
@@ -120,7 +118,7 @@ reactor::Task<Status> Follower::leave(bool force) {
   // Without a connection, too: it may take over then.
   if (whole() && listed() && place_of_region().copies.size() == 1 && !force) {
     co_return Status(ErrorCode::object_not_in_prerequisite_state,
-                     "this is the only copy in sync of " + region_name(options_.server_id),
+                     "this is the only copy in sync of " + region_name(),
                      "add another one first, or force it");
   }
   if (!leaves_) knows_ = false;
@@ -238,7 +236,7 @@ reactor::Task<Status> Follower::look() {
       if (place.number != 0) primary = place.address;
     }
     if (leaving) know();
-    if (primary.empty()) told(region_name(options_.server_id) + " has no primary yet");
+    if (primary.empty()) told(region_name() + " has no primary yet");
   } else if (read.status().code() == ErrorCode::connection_failure) {
     told("the configuration store " + store_.name() + " cannot be used now: " + read.status().message());
     const Place& place = keeper_.record().configuration.place(options_.server_id);
@@ -250,7 +248,7 @@ reactor::Task<Status> Follower::look() {
     primary_ = std::move(primary);
     heard_ns_ = executor_.now_ns();
     heard_ = false;
-    if (!primary_.empty()) notice("follows " + region_name(options_.server_id) + " at " + primary_);
+    if (!primary_.empty()) notice("follows " + region_name() + " at " + primary_);
   }
   co_return Status();
 }
@@ -387,7 +385,7 @@ reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
   database_id_ = reply.database_id;
   Status status = co_await learn(std::move(told_places));
   const bool syncs = reply.place.has_copy(options_.address) && whole();
-  if (syncs && !in_sync_) notice("is a copy in sync of " + region_name(options_.server_id));
+  if (syncs && !in_sync_) notice("is a copy in sync of " + region_name());
   in_sync_ = syncs;
   changed_.notify_all();
   std::string why;
@@ -468,80 +466,8 @@ reactor::Task<Status> Follower::begin_generation(std::uint64_t generation) {
 
 reactor::Task<Status> Follower::become_whole() {
   const Status status = co_await store(PlaceState::follows);
-  if (status.ok()) notice("has a whole copy of " + region_name(options_.server_id));
+  if (status.ok()) notice("has a whole copy of " + region_name());
   co_return status;
-}
-
-// --- taking over ---
-
-reactor::Task<Status> Follower::take_over() {
-  auto read = co_await read_store();
-  while (read.ok() && !gate_.closing()) {
-    // A value that is gone meanwhile, or another database's, names no primary: look() says so.
-    if (options_.server_id >= read->configuration.regions()) co_return Status();
-    Place place = read->configuration.place(options_.server_id);
-    if (place.address == options_.address) {
-      Configuration configuration = read->configuration;
-      co_return co_await come_here(std::move(configuration));
-    }
-    if (place.address != primary_ || !place.has_copy(options_.address)) co_return Status();
-    notice("takes over " + region_name(options_.server_id) + ": " + primary_ + " has not answered for " +
-           std::to_string((executor_.now_ns() - heard_ns_) / kMillisecond_ns) + " ms");
-    Configuration next = read->configuration;
-    next.set(options_.server_id, {place.number + 1, options_.address, {}});
-    Configuration changed = next;
-    const auto replaced = co_await store_.replace(read->revision, std::move(changed));
-    if (replaced.ok() && *replaced) co_return co_await come_here(std::move(next));
-    // Perhaps it has happened, or will: until the store says what became of it, nothing else goes on.
-    while (!gate_.closing()) {
-      read = co_await read_store();
-      if (read.ok() || read.status().code() != ErrorCode::connection_failure) break;
-      co_await changed_.wait_until(executor_.now_ns() + options_.retry_ns);
-    }
-  }
-  if (!read.ok() && read.status().code() != ErrorCode::connection_failure) co_return read.status();
-  co_return Status();
-}
-
-reactor::Task<Status> Follower::come_here(Configuration configuration) {
-  if (!whole()) {
-    co_return Status(ErrorCode::configuration,
-                     "the configuration store " + store_.name() + " says that " +
-                         region_name(options_.server_id) + " is here, at " + options_.address +
-                         ", but the folder has no whole copy of it",
-                     "start this host with the folder that has it");
-  }
-  co_await leave_primary();
-  co_await finish_image();
-  const std::uint64_t opens_ns =
-      posted_ns_ + placement::kLease_ns + calls::kWorkerLease_ns + placement::kLeaseSlack_ns;
-  while (executor_.fresh_now_ns() < opens_ns && !gate_.closing()) co_await changed_.wait_until(opens_ns);
-  if (gate_.closing()) co_return Status();
-  PlaceRecord record = keeper_.record();
-  record.state = PlaceState::here;
-  record.configuration.learn(configuration);
-  co_return co_await keeper_.store(std::move(record));
-}
-
-// While the leases of others run out. Without the image the folder opens as after a restart.
-reactor::Task<void> Follower::finish_image() {
-  co_await applier_.finish();
-  co_await applier_.stop();
-  const bool has_all = folder_.log() != nullptr && applier_.has_all(*folder_.log());
-  image_ = applier_.take();
-  if (!has_all) {
-    // The rest is read when the region opens.
-    co_await folder_.close();
-    co_return;
-  }
-  std::optional<LogEnd> end = co_await folder_.end_log();
-  if (!end) co_return;
-  image_->end_log(std::move(*end));
-  if (gate_.closing()) image_->stop();
-  const Status status = co_await image_->derive();
-  if (status.ok() || gate_.closing()) co_return;
-  notice("what was kept of the region in memory is of no use: " + status.message());
-  image_.reset();
 }
 
 }  // namespace namdb::memory

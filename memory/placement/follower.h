@@ -92,6 +92,7 @@ class Follower {
   std::unique_ptr<CopyImage> take_image() { return std::move(image_); }
 
  private:
+  std::string region_name() const;
   // By the newest configuration that was heard of.
   const placement::Place& place_of_region() const;
   bool listed() const;

@@ -86,6 +86,7 @@ SessionDatabase::SessionDatabase()
   environment_.ids = &ids_;
   environment_.sequences = &sequences_;
   environment_.locks = &locks_;
+  environment_.routines = &routines_;
   add_test_procedures(procedures_);
 }
 

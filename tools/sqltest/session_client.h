@@ -8,6 +8,7 @@
 #include "compute/outcome/transaction_ids.h"
 #include "compute/procedure/registry.h"
 #include "compute/sequences/sequences.h"
+#include "compute/sql/plan/routine_cache.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/testing/fake_engine.h"
 #include "tools/sqltest/corpus.h"
@@ -35,6 +36,7 @@ class SessionDatabase {
   txn::TransactionIds ids_;
   txn::Sequences sequences_;
   txn::NamedLocks locks_;
+  sql::RoutineCache routines_;
   sql::Environment environment_;
 };
 

@@ -1,4 +1,5 @@
 // Temporary tables of sessions whose execution slot ends, and then another session drops the tables.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -107,6 +108,82 @@ TEST_CASE("a rollback takes back the drop of a temporary table that is gone", "[
     test.run("ROLLBACK TO s");
     CHECK(test.answer("DELETE FROM t") == "42P01");
   }
+}
+
+TEST_CASE("a rollback to a savepoint keeps the drops before it of temporary tables that are gone",
+          "[sqltest]") {
+  TemporaryTablesTest test;
+  test.run("CREATE TEMP TABLE t (a int)");
+  test.lose_tables();
+  test.run("BEGIN");
+  test.run("DROP TABLE IF EXISTS t");
+  test.run("SAVEPOINT s");
+  const bool had_another = GENERATE(false, true);
+  if (had_another) test.run("CREATE TEMP TABLE t (a int)");
+  test.run("ROLLBACK TO s");
+  CHECK(test.rows("SELECT a FROM t") == "1");
+  SECTION("and the block's commit drops them") {
+    test.run("COMMIT");
+    CHECK(test.rows("SELECT a FROM t") == "1");
+  }
+  SECTION("and the block's rollback undoes them") {
+    test.run("ROLLBACK");
+    CHECK(test.answer("DELETE FROM t") == "42P01");
+  }
+}
+
+TEST_CASE("a prepared statement means the temporary table again after a rollback of its drop", "[sqltest]") {
+  TemporaryTablesTest test;
+  test.run("CREATE TEMP TABLE t (a int)");
+  SECTION("that is there") {
+    test.run("INSERT INTO t VALUES (2)");
+    test.run("BEGIN");
+    SECTION("of the block") {
+      test.run("DROP TABLE t");
+      test.run("PREPARE p AS SELECT a FROM t");
+      CHECK(test.rows("EXECUTE p") == "1");
+      test.run("ROLLBACK");
+    }
+    SECTION("to a savepoint") {
+      test.run("SAVEPOINT s");
+      test.run("DROP TABLE t");
+      test.run("PREPARE p AS SELECT a FROM t");
+      CHECK(test.rows("EXECUTE p") == "1");
+      test.run("ROLLBACK TO s");
+    }
+    CHECK(test.rows("EXECUTE p") == "2");
+  }
+  SECTION("that is gone") {
+    test.lose_tables();
+    test.run("BEGIN");
+    test.run("DROP TABLE IF EXISTS t");
+    test.run("PREPARE p AS SELECT a FROM t");
+    CHECK(test.rows("EXECUTE p") == "1");
+    test.run("ROLLBACK");
+    CHECK(test.answer("EXECUTE p") == "42P01");
+  }
+}
+
+TEST_CASE("a new prefix that begins in a block sweeps up when the block ends", "[sqltest]") {
+  TemporaryTablesTest test;
+  CHECK(test.other->run("CREATE TEMP TABLE left_behind (a int)").sqlstate.empty());
+  test.database.engine().end_slot();
+  const auto others = [&test] {
+    return std::ranges::count_if(test.database.engine().cached_tables(), [](const storage::TableRef& table) {
+      return table->name.ends_with("left_behind");
+    });
+  };
+  test.run("BEGIN");
+  test.run("CREATE TEMP TABLE own (a int)");
+  CHECK(others() == 1);
+  SECTION("by COMMIT") {
+    test.run("COMMIT");
+    CHECK(test.rows("SELECT a FROM own").empty());
+  }
+  SECTION("by ROLLBACK") {
+    test.run("ROLLBACK");
+  }
+  CHECK(others() == 0);
 }
 
 TEST_CASE("a temporary table that its block takes away leaves no name behind", "[sqltest]") {

@@ -43,6 +43,7 @@ struct Plan {
   std::vector<ResultColumn> columns;
   std::vector<Type> parameters;
   std::uint64_t catalog_version = 0;
+  std::uint64_t names_version = 0;    // of the session, whose names may mean something else later
   std::vector<std::uint32_t> tables;  // the ids of those that the statement, or its procedure, names
   std::vector<RequiredRight> rights;  // that its user needs
   // The ids of the tables that it reads, and of those that it writes, but for the functions that it calls.

@@ -49,10 +49,17 @@ Session::Session(Environment& environment, std::string user, std::string databas
              0,
              &environment.wall_clock_us,
              environment.sessions},
-      authenticated_user_(facts_.user),
       settings_(environment.engine.serializable(), environment.engine.flushed()),
+      rights_(engine_, facts_, settings_),
       interrupt_(environment.engine.executor(), canceled),
-      txn_session_(environment.engine.open_session()) {
+      parser_(environment.planning, interrupt_),
+      moves_(*this, engine_.executor(), work_, interrupt_),
+      txn_session_(environment.engine.open_session()),
+      temporary_(engine_, block_),
+      types_(engine_, facts_, block_),
+      type_uses_(engine_, facts_, block_, environment.routines, types_, parser_),
+      sequence_values_(engine_, environment.sequences, rights_),
+      prepared_(environment.client_memory) {
   facts_.time_zone = &settings_.zone();
   facts_.objects = this;
   facts_.session_user = facts_.user;
@@ -114,7 +121,7 @@ bool Session::read_only() const {
 void Session::end_transaction() {
   savepoints_.clear();
   const bool all = state_ == State::block || state_ == State::failed;
-  close_cursors(all ? Portals::end_all : Portals::end_suspended);
+  close_cursors(all ? EndedPortals::all : EndedPortals::suspended);
   transaction_.reset();
   resolved_constraints_.clear();
   deferred_.forget();
@@ -123,16 +130,16 @@ void Session::end_transaction() {
   if (locks_ != nullptr) locks_->end_transaction();
 }
 
-void Session::close_cursors(Portals which) {
+void Session::close_cursors(EndedPortals which) {
   const auto close = [which](Portal& portal) {
     const CursorState& cursor = portal.as_cursor;
-    const bool ends = which == Portals::end_all || portal.cursor != nullptr || cursor.declared;
+    const bool ends = which == EndedPortals::all || portal.cursor != nullptr || cursor.declared;
     if (ends && !cursor.held) portal.end();
     portal.cursor.reset();
   };
-  close(unnamed_portal_);
+  close(portals_.unnamed());
   close(simple_portal_);
-  for (auto& [name, portal] : portals_) close(portal);
+  for (auto& [name, portal] : portals_.named()) close(portal);
 }
 
 void Session::describe_error(const Status& status, const txn::Transaction& transaction) {
@@ -189,7 +196,7 @@ Task<Status> Session::commit_transaction(std::string_view statistics_name) {
     environment_.statistics.entry(statistics_name)
         .count_attempt(status, Attempt::last, transaction_->counters());
   }
-  if (status.ok()) mark_held_portals();
+  if (status.ok()) portals_.mark_held();
   end_transaction();
   state_ = State::idle;
   co_return status;
@@ -205,11 +212,11 @@ Task<Status> Session::sync() {
 
 void Session::forget_portals() {
   if (state_ != State::idle) return;
-  if (unnamed_portal_.plan != nullptr) unnamed_portal_.reset();
-  for (auto& [name, portal] : portals_) {
+  if (portals_.unnamed().plan != nullptr) portals_.unnamed().reset();
+  for (auto& [name, portal] : portals_.named()) {
     if (!portal.as_cursor.held) portal.valid = false;
   }
-  sweep_portals(nullptr);
+  portals_.sweep(nullptr);
 }
 
 bool Session::may_autocommit(const Portal& portal) const {
@@ -227,7 +234,7 @@ Run Session::make_run(txn::Transaction* transaction, Portal& portal, ResultSink&
   Run run{engine_, transaction,  portal.parameters, facts_, environment_.statistics.all(), interrupt_,
           arena_,  work_,        call_scratch_,     sink,   environment_.client_memory,    error_,
           *this,   portal.state, start_query};
-  run.checks_rights = !is_superuser_;
+  run.checks_rights = !rights_.is_superuser();
   run.deferred = &deferred_;
   run.checks_unique = state_ == State::block || state_ == State::implicit;
   return run;
@@ -264,13 +271,13 @@ Task<Status> Session::run_alone(Run& run, Portal& portal, txn::Transaction* tran
   if (Status status = interrupt_.check(); !status.ok()) co_return status;
   const LabelWatch labels;
   Status status = co_await run_plan(run, *portal.plan, portal, 0);
-  if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
+  if (status.ok() && labels.has_missed()) status = co_await types_.learn_labels(&labels);
   portal.cursor.reset();
   if (!status.ok()) co_return status;
   if (!deferred_.empty()) status = co_await check_deferred(transaction, /*all=*/true);
   if (!status.ok()) co_return status;
   if (forbid_writes && transaction->has_writes()) co_return read_only_error("CALL");
-  co_return check_rights_again(*portal.plan);
+  co_return rights_.check_rights_again(*portal.plan);
 }
 
 Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completion& completion) {
@@ -289,7 +296,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
         co_return Status(ErrorCode::feature_not_supported, "cached plan must not change result type");
       }
       portal.plan = portal.prepared->plan;
-      Status allowed = co_await check_rights(portal.plan.get(), portal.prepared.get());
+      Status allowed = co_await rights_.check_rights(portal.plan.get(), portal.prepared.get());
       if (!allowed.ok()) co_return allowed;
     }
     std::unique_ptr<txn::Transaction> transaction = begin();
@@ -338,14 +345,14 @@ Task<Status> Session::run_within(Run& run, Portal& portal, std::uint64_t max_row
   if (Status status = interrupt_.check(); !status.ok()) co_return status;
   const LabelWatch labels;
   Status status = co_await run_plan(run, *portal.plan, portal, max_rows);
-  if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
+  if (status.ok() && labels.has_missed()) status = co_await types_.learn_labels(&labels);
   if (!status.ok()) co_return status;
   if (transaction_ != nullptr) {
     if (read_only() && calls && transaction_->has_writes()) co_return read_only_error("CALL");
     status = co_await transaction_->confirm_primaries();
     if (!status.ok()) co_return status;
   }
-  co_return check_rights_again(*portal.plan);
+  co_return rights_.check_rights_again(*portal.plan);
 }
 
 Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::uint64_t max_rows,
@@ -410,8 +417,8 @@ Task<Status> Session::execute_statement(Portal& portal, ResultSink& sink, std::u
     status = co_await begin_execute(plan, &portal, &sink);
     plan = portal.plan;
   }
-  if (status.ok() && !rights_are_known(*plan, *portal.prepared))
-    status = co_await check_rights(plan.get(), portal.prepared.get());
+  if (status.ok() && !rights_.rights_are_known(*plan, *portal.prepared))
+    status = co_await rights_.check_rights(plan.get(), portal.prepared.get());
   if (status.ok() && portal.as_cursor.in_use())
     co_return co_await execute_cursor(portal, sink, max_rows, completion);
   if (status.ok() && max_rows != 0 && !plan->columns.empty() && plan->as<SelectPlan>() == nullptr) {

@@ -9,8 +9,6 @@
 // Belongs to its worker's executor; one operation at a time. The sink outlives the operation.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -21,65 +19,34 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "compute/api/engine.h"
 #include "compute/locks/session_locks.h"
-#include "compute/outcome/transaction_ids.h"
-#include "compute/procedure/registry.h"
-#include "compute/sequences/sequences.h"
 #include "compute/sql/bind/bind.h"
 #include "compute/sql/execute/deferred_foreign_keys.h"
 #include "compute/sql/execute/foreign_key_rows.h"
 #include "compute/sql/execute/portal.h"
 #include "compute/sql/execute/run.h"
-#include "compute/sql/expression/session_directory.h"
 #include "compute/sql/expression/session_objects.h"
-#include "compute/sql/plan/plan_cache.h"
-#include "compute/sql/plan/routine_cache.h"
-#include "compute/sql/session/planning_queue.h"
+#include "compute/sql/session/bind_request.h"
+#include "compute/sql/session/block_changes.h"
+#include "compute/sql/session/cursor_moves.h"
+#include "compute/sql/session/dependents.h"
+#include "compute/sql/session/environment.h"
+#include "compute/sql/session/known_types.h"
+#include "compute/sql/session/portals.h"
+#include "compute/sql/session/prepared_statements.h"
+#include "compute/sql/session/savepoint.h"
+#include "compute/sql/session/sequence_values.h"
+#include "compute/sql/session/session_rights.h"
+#include "compute/sql/session/statement_parser.h"
+#include "compute/sql/session/temporary_tables.h"
+#include "compute/sql/session/type_uses.h"
 #include "compute/sql/syntax/error_fields.h"
-#include "compute/sql/syntax/temporary_names.h"
 #include "compute/sql/system/settings.h"
 
 namespace namdb::sql {
-
-// Limits of one session: named statements, and portals, ...
-inline constexpr std::size_t kMaxPrepared = 10'000;
-// ... the statements' text and plans (a plan may take a hundred times as much as its text) ...
-inline constexpr std::size_t kMaxPrepared_bytes = 64 << 20;
-// ... and the portals' parameters, and the texts of cursors.
-inline constexpr std::size_t kMaxPortal_bytes = 64 << 20;
-
-// Longer texts are parsed, and longer statements bound, on the planning thread. One KiB takes about a
-// millisecond.
-inline constexpr std::size_t kLongStatement_bytes = 8 << 10;
-
-// The environment that all sessions of a worker share. Everything that it refers to outlives them.
-struct Environment {
-  txn::Engine& engine;
-  const procedure::ProcedureRegistry& procedures;
-  WorkerStatistics& statistics;
-  // The wall clock, µs since 2000-01-01, for now(). It is read each time, since it may be set.
-  WallClock wall_clock_us = {};
-  MemoryBudget* client_memory = nullptr;  // of all workers; null: none
-  PlanCache* plans = nullptr;             // null: plans are not shared
-  SessionDirectory* sessions = nullptr;   // of the compute server; null: nobody knows
-  PlanningQueue* planning = nullptr;      // null: long statements, too, are parsed and planned by the worker
-  txn::TransactionIds* ids = nullptr;     // null: transactions get none
-  txn::Sequences* sequences = nullptr;    // null: there are none
-  RoutineCache* routines = nullptr;       // null: each call of a procedure compiles it
-  txn::NamedLocks* locks = nullptr;       // null: there are none
-};
-
-struct BindRequest {
-  std::string_view portal;
-  std::string_view statement;
-  std::span<const std::int16_t> parameter_formats;  // none, one for all, or one each; 0 text, 1 binary
-  std::span<const std::optional<std::string_view>> parameters;
-  std::span<const std::int16_t> result_formats;
-};
 
 struct ExplainedRun;
 class RoutineSource;
@@ -88,7 +55,7 @@ struct RoleActor;
 // Makes the change of the roles as they are now. It may be called again.
 using RoleChangeMaker = std::function<Result<txn::RoleChange>(RoleActor& actor)>;
 
-class Session final : private WaitingFunctions, private SessionObjects, private TemporaryNames {
+class Session final : private WaitingFunctions, private SessionObjects, private CursorMoves::Source {
  public:
   // `canceled` is set by cancel requests, from any thread.
   Session(Environment& environment, std::string user, std::string database, std::int32_t process_id,
@@ -114,20 +81,19 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   void forget_error() { error_ = {}; }
   reactor::Task<Status> prepare(std::string name, std::string text, std::vector<Oid> declared);
   // Null when no prepared statement has that name.
-  PreparedStatement* find_prepared(std::string_view name);
+  PreparedStatement* find_prepared(std::string_view name) { return prepared_.find(name).get(); }
   // Whether the statement's plan is of the current catalog; if not, renew() it before bind().
   bool current(const PreparedStatement& prepared) const;
   // Plans it again. If its columns are others now: error feature_not_supported.
   reactor::Task<Status> renew(PreparedStatement& prepared);
   Status bind(const BindRequest& request);
-  Portal* find_portal(std::string_view name);
+  Portal* find_portal(std::string_view name) { return portals_.find(name); }
   // The error where find_portal() gives null. A block that fails ends its portals.
   Status no_portal(std::string_view name) const;
   // in_failed_transaction: a statement that returns rows is not even described in a failed block.
   Status check_describe(const Plan& plan) const;
-  void close_prepared(std::string_view name);
-  void close_all_prepared();
-  void close_portal(std::string_view name);
+  void close_prepared(std::string_view name) { prepared_.close(name); }
+  void close_portal(std::string_view name) { portals_.close(name); }
   // Whether execute() of the portal depends on `autocommit`.
   bool may_autocommit(const Portal& portal) const;
   // `autocommit`: no other statement runs before the next sync().
@@ -150,29 +116,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   enum class State : std::uint8_t { idle, implicit, block, failed };
 
   // --- session_plan.cc ---
-  struct ParsedText {
-    std::variant<SyntaxTree, SyntaxError> result;
-    std::size_t text_bytes = 0;
-
-    const SyntaxError* error() const { return std::get_if<SyntaxError>(&result); }
-    const SyntaxTree& tree() const { return std::get<SyntaxTree>(result); }
-  };
-  // Whether a text of that length is parsed and bound on the planning thread.
-  bool is_long(std::size_t text_bytes) const;
-  // Error: the interrupt has ended the wait for that thread.
-  reactor::Task<Status> run_on_planning_thread(std::function<void()> work);
-  reactor::Task<ParsedText> parse(const std::string* text);
-  // Frees the tree; a large one on the planning thread.
-  void forget(ParsedText parsed);
-  // A statement, and the text that it was read from.
-  struct ParsedStatement {
-    Node statement;
-    std::size_t begin_bytes = 0;  // in the text
-    std::size_t length_bytes = 0;
-    const std::string* text = nullptr;
-
-    std::string_view own_text() const { return std::string_view(*text).substr(begin_bytes, length_bytes); }
-  };
   // How the client gave a statement that is planned again: prepared earlier, or sent just now.
   enum class Origin : std::uint8_t { prepared, sent };
   // Error when its columns have changed: feature_not_supported if it was prepared, else catalog_changed.
@@ -190,7 +133,9 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> plan_text(PreparedStatement& prepared);
   // Accounts for the memory of the plan, and of one within it.
   Result<std::shared_ptr<const Plan>> account_plan(Plan plan) const;
-  Status keep_prepared(std::string name, std::shared_ptr<PreparedStatement> prepared);
+  // Another number whenever names may mean other relations in the same catalog; 0: they mean what they do to
+  // sessions without temporary tables.
+  std::uint64_t names_version() const;
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
   // The error of any statement but COMMIT and ROLLBACK, and ROLLBACK TO a savepoint, in a failed block.
@@ -227,24 +172,9 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> commit_transaction(std::string_view statistics_name);
   void end_transaction();
   // The cursors of suspended portals belong to the transaction.
-  enum class Portals : std::uint8_t { end_suspended, end_all };
-  void close_cursors(Portals which);
+  enum class EndedPortals : std::uint8_t { suspended, all };
+  void close_cursors(EndedPortals which);
   // SAVEPOINT and its like.
-  enum class RelationKind : std::uint8_t { table, index, view, type };
-  struct DroppedInBlock {
-    RelationKind kind = RelationKind::table;
-    std::uint32_t id = 0;
-  };
-  struct Savepoint {
-    std::string name;
-    txn::Transaction::Savepoint mark = 0;
-    Settings settings;  // as they were
-    bool read_only = false;
-    std::size_t created = 0;                        // relations that the block had made
-    std::map<std::string, DroppedInBlock> dropped;  // and that it drops
-    std::uint64_t portals = 0;                      // that the session had made
-    DeferredForeignKeys::Modes deferred;            // as SET CONSTRAINTS had it
-  };
   std::vector<Savepoint>::iterator find_savepoint(const std::string& name);
   Status make_savepoint(const std::string& name);
   Status release_savepoint(const std::string& name);
@@ -259,7 +189,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   bool read_only() const;
 
   // --- session_prepare.cc ---
-  std::vector<PreparedObject> prepared_statements() const override;
+  std::vector<PreparedObject> prepared_statements() const override { return prepared_.objects(); }
   // The plan of the statement that EXECUTE names, or of the portal that FETCH does; null: there is none.
   std::shared_ptr<const Plan> plan_named(const Plan& plan) const;
   // The same before the command is bound. Error: EXECUTE has another number of arguments.
@@ -283,23 +213,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
                                        Completion& completion);
   // Runs a statement that cannot be suspended, and keeps its rows.
   reactor::Task<Status> keep_all_rows(Portal& portal, ResultSink& sink, bool autocommit);
-  // Where the rows of a cursor go: messages to the sink, and rows too, unless it only moves.
-  struct Receiver {
-    ResultSink& sink;
-    bool gives_rows = true;
-  };
-  static constexpr std::uint64_t kAllRows = ~std::uint64_t{0};
-  // FETCH and MOVE; `rows`: passed last.
-  reactor::Task<Status> move_cursor(FetchPlan fetch, Portal* portal, Receiver to, std::uint64_t* rows);
-  reactor::Task<Status> move_absolute(std::int64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
-  reactor::Task<Status> give_current(Portal* portal, Receiver to, std::uint64_t* rows);
-  reactor::Task<Status> go_forward(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
-  reactor::Task<Status> go_backward(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
-  // Gives kept rows, from that one on or back, counted from 0.
-  reactor::Task<Status> give_kept(Portal* portal, std::uint64_t first, std::uint64_t count, bool backward,
-                                  Receiver to);
-  // Reads new rows of the portal's statement.
-  reactor::Task<Status> read_rows(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows);
+  reactor::Task<Status> read_rows(std::uint64_t count, Portal* portal, Receiver to,
+                                  std::uint64_t* rows) override;
   // Runs the query of a cursor to its end, in a transaction of its own (`alone`) or in the session's, and
   // keeps its rows.
   reactor::Task<Status> run_and_keep(Portal* portal, bool alone, ResultSink* sink);
@@ -311,11 +226,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
                                           ResultSink* sink);
   // object_in_use: a portal of the transaction reads the table, which the command is going to replace.
   Status check_not_read(std::string_view command, const storage::Table& table) const;
-  // Before the commit, and after it: of cursors WITH HOLD.
+  // Before the commit: of cursors WITH HOLD.
   reactor::Task<Status> keep_held_portals();
-  void mark_held_portals();
-  // Forgets portals that have ended. `running` stays.
-  void sweep_portals(const Portal* running);
 
   // --- session_locks.cc ---
   reactor::Task<Result<Datum>> lock_function(std::string_view name, std::span<const Datum> arguments,
@@ -331,7 +243,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // --- session_sequence_ddl.cc ---
   reactor::Task<Status> change_sequences(const SequencePlan& plan, std::string_view tag, ResultSink& sink);
   reactor::Task<Status> create_sequence(const SequencePlan& plan, ResultSink& sink);
-  reactor::Task<Status> missing_sequence(std::string name, SequenceCommand command);
   // OWNED BY; without a table: NONE.
   reactor::Task<Status> change_sequence_owner(std::string sequence, SequencePlan::Owner owner,
                                               ResultSink& sink);
@@ -347,10 +258,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> restart_sequences(std::vector<std::string> names) override;
   // duplicate_table: a sequence has the name that a relation is to get.
   reactor::Task<Status> check_no_sequence(std::string name);
-  reactor::Task<Result<Datum>> next_value(std::string name);
-  reactor::Task<Result<Datum>> current_value(std::string name, std::string_view function);
-  reactor::Task<Result<Datum>> set_value(std::string name, std::span<const Datum> arguments);
-  reactor::Task<Result<Datum>> serial_sequence(std::string table, std::string_view column);
   // undefined_table: a column's default names a sequence that is not there.
   reactor::Task<Status> check_default_sequences(const layout::Schema* schema);
   reactor::Task<Result<std::vector<CatalogSequence>>> catalog_sequences() override;
@@ -365,10 +272,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> drop_and_disown(std::vector<std::string> sequences);
   // duplicate_table: a relation has the name.
   reactor::Task<Status> create_new_sequence(std::string name, const txn::SequenceDefinition* definition);
-  // The tables that keep the long values of the table with that id go with it, or become those of the one
-  // that has taken its place.
-  reactor::Task<Status> drop_long_values(std::uint32_t table);
-  reactor::Task<Status> rename_long_values(std::uint32_t from, std::uint32_t to);
   // Deletes values that no row has any more.
   reactor::Task<Status> erase_long_values(std::vector<std::string> places, ResultSink& sink);
 
@@ -386,6 +289,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
               std::string_view message) const;
   Status check_characteristics(const TransactionPlan& plan, ResultSink& sink);
   Status run_set(const SetPlan& plan, ResultSink& sink);
+  // SET ROLE and SET SESSION AUTHORIZATION.
+  reactor::Task<Status> set_identity(const SetPlan* set, ResultSink* sink);
   reactor::Task<Status> run_show(const ShowPlan& plan, ResultSink& sink, Completion& completion);
   Status run_discard(const DiscardPlan& plan, const Portal& running, ResultSink& sink);
   Status run_close(const ClosePlan& plan, const Portal& running);
@@ -405,32 +310,12 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // For an index that is to be made.
   reactor::Task<Status> make_room(const CreateIndexPlan& plan, ResultSink& sink);
   reactor::Task<Status> run_reindex(const ReindexPlan& plan, ResultSink& sink);
-  // DROP of several tables or indexes.
-  struct Drop {
-    RelationKind kind = RelationKind::table;
-    std::vector<std::string> names;
-    bool if_exists = false;
-    bool cascades = false;
-    bool silently = false;  // without a word of what CASCADE drops
-  };
   reactor::Task<Status> drop_relations(Drop drop, ResultSink& sink);
   // `there` receives those of the names that exist; a notice tells of others. The command itself checks their
   // owners, and not the block's end.
   reactor::Task<Status> check_drop(const Drop* drop, std::vector<std::string>* there, ResultSink& sink);
 
   // --- session_dependents.cc ---
-  // Dependents of relations: foreign keys of other tables, and views.
-  struct Dependents {
-    struct Key {
-      std::string table;
-      std::string name;
-    };
-    std::vector<Key> keys;
-    std::vector<Key> inner;          // foreign keys among the dropped tables themselves
-    std::vector<std::string> views;  // each before those that it reads
-    std::vector<std::string> texts;  // "view v depends on table t"
-    std::vector<std::string> names;  // "view v"
-  };
   reactor::Task<Status> find_dependents(RelationKind kind, std::vector<std::string> relations,
                                         Dependents* dependents);
   // The error of a drop without CASCADE.
@@ -438,8 +323,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   Status check_dependents(const Drop& drop, const std::vector<std::string>& there,
                           const Dependents& dependents, ResultSink& sink);
   reactor::Task<Status> drop_dependents(const Dependents* dependents);
-  // All views of the catalog of now.
-  reactor::Task<Result<std::vector<ViewRef>>> read_views();
   // The error of ALTER TABLE where views read what it changes; `dropped` receives those that CASCADE drops.
   reactor::Task<Status> check_view_columns(const AlterTablePlan* plan, std::vector<std::string>* dropped);
 
@@ -450,80 +333,25 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> rename_view(const DropViewPlan* plan, const Dependents* dependents);
 
   // --- session_temporary.cc ---
-  std::string_view prefix() const override { return temporary_prefix_; }
-  bool has_table(std::string_view name) const override;
-  bool has_index(std::string_view name) const override;
   // Where the statement names temporary tables, or makes one: it becomes `renamed`, with their stored names.
   reactor::Task<Status> name_temporary(Node* statement, Json* renamed);
   reactor::Task<Status> begin_temporary();
-  // One that the session has made.
-  struct TemporaryTable {
-    std::string stored_name;
-    storage::TableRef seen;         // as it was when the session saw it last; null: it never did
-    bool dropped_in_block = false;  // the block has dropped it when it was gone already
-  };
-  // It is there no more, or not under the prefix of now.
-  bool is_gone(const TemporaryTable& table) const;
-  // The session has made a table of that name, or dropped it. Nothing if it is not temporary.
-  void note_temporary(const std::string& stored_name);
-  void forget_temporary(const std::string& stored_name);
-  // Before a table of that name is made: the one that is gone and has the name; null: there is none.
-  std::shared_ptr<const TemporaryTable> replaced_by(const std::string& stored_name) const;
-  // It has its name again, as the table that replaced it is undone. Nothing if it is null.
-  void put_back(const TemporaryTable* replaced);
-  // DROP TABLE IF EXISTS in a block, of one that is gone; and the block's rollback.
-  void forget_gone_in_block(const std::string& stored_name);
-  void restore_gone_of_block();
+  // Once for each prefix, as soon as there is no block: drops the tables that other sessions have left behind.
+  reactor::Task<void> sweep_temporary();
   reactor::Task<void> drop_temporary(std::string stored_name);
   reactor::Task<void> drop_all_temporary();
   // Those of ON COMMIT DROP join the drops of the block.
   void drop_temporary_at_commit();
 
   // --- session_types.cc ---
-  // Takes over the types that statements have made, as they are now.
-  reactor::Task<Status> read_types();
-  bool types_are_current() const;
-  // After a statement during which labels were missed. catalog_changed: it may have met values whose labels
-  // nobody had read yet, so its rows are not shown; the next attempt knows them. No error: no more labels are
-  // known than when it began, so it would end with the same rows again.
-  reactor::Task<Status> learn_labels(const LabelWatch* labels);
-  // An error of a statement: with the types as they are now it may be another one, or none.
-  bool may_name_new_type(const Status& status) const {
-    return status.code() == ErrorCode::undefined_object && !types_are_current();
-  }
-  // The same before a statement is bound that may name one.
-  reactor::Task<Status> follow_types(const BindInput* input);
   reactor::Task<Status> change_types(const EnumerationPlan& plan, ResultSink& sink);
   // Once. duplicate_function: it has changed meanwhile.
   reactor::Task<Status> alter_type(const EnumerationPlan& plan, ResultSink& sink);
   reactor::Task<Status> create_type(const EnumerationPlan& plan);
   reactor::Task<Status> drop_types(const EnumerationPlan& plan, ResultSink& sink);
-  // Of a type that the session knows; null: there is none any more.
-  storage::RoutineRef entry_of_type(const std::string& name) const;
   // duplicate_object: the name of a new type is taken.
   reactor::Task<Status> check_type_name(std::string name);
 
-  // --- session_type_uses.cc ---
-  // Types that a definition uses, by id, with the names that its texts give them; empty: no text does.
-  using UsedTypes = std::map<std::uint32_t, std::string>;
-  // After a definition was made that uses types: none of them is dropped any more, or gets another name, by a
-  // session that does not see this use. undefined_object: one is gone, so the definition has to go, too.
-  reactor::Task<Status> hold_types(UsedTypes used);
-  reactor::Task<Status> hold_types(const txn::TableDefinition* definition);
-  reactor::Task<Status> hold_types(const View* view);
-  reactor::Task<Status> hold_types(const RoutineSignature* signature);
-  // A routine or view whose types are not there takes the text back that it had before. Nothing if `made` is
-  // null, or another one has taken its place.
-  reactor::Task<void> undo_replacement(storage::RoutineRef before, storage::RoutineRef made);
-  // Error: the interrupt has ended the statement before the text was parsed.
-  Status check_parsed(const ParsedText& parsed) const;
-  reactor::Task<Status> add_named_types(std::string query, UsedTypes* used);
-  reactor::Task<Result<bool>> names_type(std::string query, const Enumeration* type);
-  reactor::Task<Status> check_type_unnamed(const Enumeration* type);
-  // feature_not_supported: an expression of a table contains the text, or a view does, and it names the type,
-  // or the table has such columns.
-  reactor::Task<Status> check_not_in_texts(const Enumeration* type, std::string text, std::string what);
-  reactor::Task<Status> find_type_dependents(std::uint32_t id, Dependents* dependents);
   // dependent_objects_still_exist: it is in use now. One that is gone already is no error.
   reactor::Task<Status> drop_type(std::uint32_t id);
   // The same at the end of a block, where a type that others use stays, with a warning.
@@ -552,12 +380,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
                                        const DeferredForeignKeys::Pending* pending, bool all, bool* checked);
 
   // --- session_block_ddl.cc ---
-  struct CreatedInBlock {
-    RelationKind kind = RelationKind::table;
-    std::string name;
-    std::uint32_t id = 0;
-    std::shared_ptr<const TemporaryTable> replaced = nullptr;  // had the name, and was gone already
-  };
   reactor::Task<Status> run_block_ddl(const Plan& plan, ResultSink& sink);
   reactor::Task<Status> note_created(RelationKind kind, std::string name);
   // Before a schema change that waits for all transactions. Error active_transaction.
@@ -565,7 +387,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> drop_in_block(Drop drop, ResultSink& sink);
   static Drop silent_drop(RelationKind kind, const std::string& name);
   // After the commit of the block's transaction: one of what it has dropped, and all of it.
-  reactor::Task<Status> drop_at_commit(const std::string* name, const DroppedInBlock* drop, ResultSink& sink);
+  reactor::Task<Status> drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop, ResultSink& sink);
   reactor::Task<Status> drop_at_commit(ResultSink& sink);
   // The block is rolled back.
   reactor::Task<Status> undo_block_ddl(ResultSink& sink);
@@ -594,8 +416,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Result<std::vector<CatalogRoutine>>> catalog_routines() override;
 
   // --- session_routines.cc ---
-  // Of a routine of the catalog, perhaps from the cache.
-  Result<std::shared_ptr<const RoutineSignature>> read_signature(const storage::RoutineRef& routine);
   // Null: there is none of that name.
   reactor::Task<Result<std::shared_ptr<const RoutineSignature>>> find_routine(std::string name);
   // Adds those of the names that are procedures written in SQL to the input.
@@ -619,37 +439,11 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   static Status missing_routine(const std::string& name, std::string_view word,
                                 const std::optional<std::vector<TypeId>>& types);
 
-  // --- session_rights.cc ---
-  // Takes over the roles as the worker knows them now.
-  void follow_roles() override;
-  // The session's user and role become those of its settings.
-  void apply_identity();
-  // A name means the role that had it when the session first knew it; another one of that name is unknown.
-  void bind_role(const std::string& name);
-  std::uint32_t bound_role(const std::string& name) const;
-  static bool names_identity(std::string_view setting);
-  reactor::Task<Status> set_identity(const SetPlan* set, ResultSink* sink);
-  Status check_identity(const SetPlan& plan) const;
-  storage::Privileges privileges_of(const storage::SecuredObject& object);
-  // Those of the view's owner.
-  storage::Privileges privileges_of_owner(const std::string& view,
-                                          const storage::SecuredObject& object) const;
-  // A right that is missing is looked for in the catalog of now: another server may have granted it.
-  reactor::Task<Status> check_rights(std::span<const RequiredRight> rights) override;
-  reactor::Task<Status> check_rights(const Plan* plan, PreparedStatement* prepared);
-  Status check_known_rights(std::span<const RequiredRight> rights);
-  // That check would find nothing, as it did last time.
-  bool rights_are_known(const Plan& plan, const PreparedStatement& prepared);
-  // Before a commit: nothing, unless roles have changed since the statement began.
-  Status check_rights_again(const Plan& plan);
-  Status check_object_owner(const storage::SecuredObject& object, std::string_view word,
-                            const std::string& name);
-  Status check_table_owner(const storage::Table& table);
-  // Whether the session may make objects.
-  Status check_may_create();
-  // Of nextval() and its like.
-  reactor::Task<Status> check_sequence(std::string_view function, std::string name);
-  std::uint32_t owner_of_new();
+  // --- rights ---
+  void follow_roles() override { rights_.follow_roles(); }
+  reactor::Task<Status> check_rights(std::span<const RequiredRight> rights) override {
+    return rights_.check_rights(rights);
+  }
 
   // --- session_roles.cc ---
   reactor::Task<Status> run_role(const RolePlan& plan, std::string_view tag, ResultSink& sink);
@@ -675,56 +469,37 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   Environment& environment_;
   txn::Engine& engine_;
   SessionFacts facts_;
-  const std::string authenticated_user_;
-  std::map<std::string, std::uint32_t> bound_roles_;  // the ids of roles that the session has been
-  // Of the roles in facts_: the catalog that they were taken from; a number that changes whenever a check of
-  // rights may have another result; and the rights that were asked for since, by table.
-  std::uint64_t roles_seen_ = 0;
-  std::uint64_t rights_epoch_ = 1;
-  absl::flat_hash_map<std::uint32_t, storage::Privileges> known_rights_;
-  std::set<std::string> identity_sequences_;  // that the session may use because of their tables
-  std::uint64_t checked_epoch_ = 0;           // in which the statement's rights were checked
-  bool is_superuser_ = true;
   bool drops_are_checked_ = false;  // whether the session may drop
   bool identity_in_block_ = false;  // the block has changed who the session is
   Settings settings_;
+  SessionRights rights_;
   Interrupt interrupt_;
+  StatementParser parser_;
   Arena arena_;
   Work work_;
+  CursorMoves moves_;
   CallScratch call_scratch_;
   std::unique_ptr<txn::Session> txn_session_;
   State state_ = State::idle;
   // Of the block.
   std::vector<Savepoint> savepoints_;
-  std::vector<CreatedInBlock> created_in_block_;
-  std::map<std::string, DroppedInBlock> dropped_in_block_;
-  std::vector<std::string> unsettled_in_block_;  // tables with new foreign keys
-  std::vector<std::string> temporary_of_block_;  // ON COMMIT DROP
+  BlockChanges block_;
   bool block_read_only_ = false;
-  std::string temporary_prefix_;  // of the names of temporary tables; empty: there were none yet
-  std::shared_ptr<const txn::SlotLease> temporary_lease_;
-  std::map<std::string, TemporaryTable, std::less<>> temporary_tables_;  // by the names of statements
-  std::uint64_t types_version_ = 0;  // of the catalog from which facts_.types was taken; 0: none
-  std::uint64_t began_ns_ = 0;       // of the transaction
+  TemporaryTables temporary_;
+  KnownTypes types_;
+  TypeUses type_uses_;
+  std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   std::set<std::string> resolved_constraints_;  // of its statements: note_resolved()
   DeferredForeignKeys deferred_;                // of the transaction that runs
-  // The numbers that nextval() gave this session, by sequence, and the one of them that gave the last.
-  std::map<std::string, std::int64_t, std::less<>> sequence_values_;
-  std::string setting_text_;  // of the last setting_function()
-  std::string last_sequence_;
-  std::string serial_sequence_;               // what pg_get_serial_sequence() gave last
+  SequenceValues sequence_values_;
+  std::string setting_text_;                  // of the last setting_function()
   std::optional<std::int64_t> id_;            // of the transaction that runs, if it was given one
   std::unique_ptr<txn::SessionLocks> locks_;  // null: it has taken none
   ErrorFields error_;
-  std::shared_ptr<PreparedStatement> unnamed_;
-  std::map<std::string, std::shared_ptr<PreparedStatement>, std::less<>> prepared_;
-  std::size_t prepared_bytes_ = 0;
-  Portal unnamed_portal_;
+  PreparedStatements prepared_;
   Portal simple_portal_;
-  std::map<std::string, Portal, std::less<>> portals_;
-  std::size_t portal_bytes_ = 0;
-  std::uint64_t portals_made_ = 0;
+  Portals portals_;
 };
 
 }  // namespace namdb::sql

@@ -7,6 +7,7 @@
 #include "compute/api/table_change.h"
 #include "compute/sql/execute/altered_rows.h"
 #include "compute/sql/session/find_relation.h"
+#include "compute/sql/session/long_value_keepers.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/value/enumeration.h"
 #include "compute/sql/value/generated_column.h"
@@ -72,9 +73,9 @@ Task<Status> Session::alter_table(const AlterTablePlan& plan, ResultSink& sink) 
     notify(sink, "NOTICE", message.sqlstate, message.message);
   if (!plan.index.empty()) co_return co_await rename_index(plan, sink);
   if (plan.table == nullptr) co_return Status();
-  if (Status status = check_table_owner(*plan.table); !status.ok()) co_return status;
+  if (Status status = rights_.check_table_owner(*plan.table); !status.ok()) co_return status;
   if (plan.definition.name != plan.table->name) {
-    if (Status status = check_may_create(); !status.ok()) co_return status;
+    if (Status status = rights_.check_may_create(); !status.ok()) co_return status;
   }
   if (state_ == State::block) {
     if (Status status = check_not_read("ALTER TABLE", *plan.table); !status.ok()) co_return status;
@@ -140,8 +141,8 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
   AlteredRows rows(run, plan, made, [this] { return begin(); });
   const txn::TableDefinition used = replacement.definition;
   HeldRows held(
-      rows, [this, &used] { return hold_types(&used); },
-      [this](const LabelWatch* labels) { return learn_labels(labels); });
+      rows, [this, &used] { return type_uses_.hold_types(&used); },
+      [this](const LabelWatch* labels) { return types_.learn_labels(labels); });
   replacement.rows = &held;
   status = co_await engine_.replace_table(std::move(replacement));
   const bool came = status.ok();
@@ -149,7 +150,7 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
   status = co_await drop_changed_sequences(std::move(status), &plan.table->schema, &made);
   const storage::TableRef replaced = engine_.cached_table(plan.table->name);
   if (came && replaced != nullptr) {
-    const Status renamed = co_await rename_long_values(plan.table->id, replaced->id);
+    const Status renamed = co_await rename_long_values(&engine_, plan.table->id, replaced->id);
     if (status.ok()) status = renamed;
   }
   std::vector<std::string> unused = came ? rows.take_gone() : rows.take_made();
@@ -254,7 +255,7 @@ Task<Status> Session::rename_index(const AlterTablePlan& plan, ResultSink& sink)
   if (relation->index == nullptr)
     co_return Status(ErrorCode::wrong_object_type, "\"" + plan.index + "\" is not an index");
   Status status =
-      check_object_owner({storage::ObjectKind::table, relation->table->id, {}}, "index", plan.index);
+      rights_.check_object_owner({storage::ObjectKind::table, relation->table->id, {}}, "index", plan.index);
   if (!status.ok()) co_return status;
   std::string wanted = plan.definition.name;
   status = co_await check_no_sequence(std::move(wanted));

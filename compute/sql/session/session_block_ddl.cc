@@ -27,7 +27,7 @@ Task<Status> Session::note_created(RelationKind kind, std::string name) {
   const auto relation = co_await find_relation(&engine_, std::move(wanted));
   if (!relation.ok()) co_return relation.status();
   if (const auto id = id_of(*relation, kind == RelationKind::index))
-    created_in_block_.push_back({kind, std::move(name), *id});
+    block_.created.push_back({kind, std::move(name), *id});
   co_return Status();
 }
 
@@ -51,18 +51,18 @@ Task<Status> Session::set_reads_aside(std::string_view statement, ResultSink& si
 
 void Session::note_altered(std::uint32_t table, const std::string& name) {
   const storage::TableRef altered = engine_.cached_table(name);
-  for (CreatedInBlock& created : created_in_block_) {
+  for (BlockChanges::Created& created : block_.created) {
     if (created.kind != RelationKind::table || created.id != table || altered == nullptr) continue;
     created.name = name;
     created.id = altered->id;
   }
   if (altered == nullptr) return;
   for (const storage::IndexRef& index : altered->indexes) {
-    for (CreatedInBlock& created : created_in_block_) {
+    for (BlockChanges::Created& created : block_.created) {
       if (created.kind == RelationKind::index && created.name == index->name) created.id = index->id;
     }
-    const auto dropped = dropped_in_block_.find(index->name);
-    if (dropped != dropped_in_block_.end() && dropped->second.kind == RelationKind::index)
+    const auto dropped = block_.dropped.find(index->name);
+    if (dropped != block_.dropped.end() && dropped->second.kind == RelationKind::index)
       dropped->second.id = index->id;
   }
 }
@@ -87,20 +87,20 @@ Task<Status> Session::run_block_ddl(const Plan& plan, ResultSink& sink) {
     status = co_await create_index(*index, sink, &made);
   } else {
     const auto& table = *plan.as<CreateTablePlan>();
-    if (dropped_in_block_.contains(table.table.name)) {
+    if (block_.dropped.contains(table.table.name)) {
       co_return Status(ErrorCode::feature_not_supported,
                        "a table with the name of one that the same block drops is not supported",
                        "commit the block between DROP TABLE and CREATE TABLE");
     }
-    replaced = replaced_by(table.table.name);
+    replaced = temporary_.replaced_by(table.table.name);
     status = co_await create_table(table, sink, &made);
-    if (status.ok() && table.drops_at_commit && !made.empty()) temporary_of_block_.push_back(made);
+    if (status.ok() && table.drops_at_commit && !made.empty()) temporary_.drop_at_commit(made);
   }
   if (!status.ok() || made.empty()) co_return status;
-  const std::size_t before = created_in_block_.size();
+  const std::size_t before = block_.created.size();
   status =
       co_await note_created(index != nullptr ? RelationKind::index : RelationKind::table, std::move(made));
-  if (created_in_block_.size() > before) created_in_block_.back().replaced = std::move(replaced);
+  if (block_.created.size() > before) block_.created.back().replaced = std::move(replaced);
   co_return status;
 }
 
@@ -110,7 +110,7 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
   Status status = co_await check_drop(&drop, &there, sink);
   if (!status.ok()) co_return status;
   std::vector<std::string> relations = there;
-  for (const auto& [name, dropped] : dropped_in_block_) {
+  for (const auto& [name, dropped] : block_.dropped) {
     if (dropped.kind == kind) relations.push_back(name);
   }
   Dependents dependents;
@@ -119,7 +119,7 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
   if (Status allowed = check_dependents(drop, there, dependents, sink); !allowed.ok()) co_return allowed;
   for (const std::string& name : drop.names) {
     if (kind == RelationKind::table && std::ranges::find(there, name) == there.end())
-      forget_gone_in_block(name);
+      temporary_.drop_gone(name);
   }
   for (const std::string& name : there) {
     const storage::TableRef table = kind == RelationKind::table ? engine_.cached_table(name) : nullptr;
@@ -127,16 +127,16 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
     if (!status.ok()) co_return status;
   }
   for (std::string& name : there) {
-    const auto own = std::ranges::find_if(created_in_block_, [&](const CreatedInBlock& created) {
+    const auto own = std::ranges::find_if(block_.created, [&](const BlockChanges::Created& created) {
       return created.kind == kind && created.name == name;
     });
     // The commit needs the tables that the transaction has written, and validates what it has read.
     const bool is_used = transaction_ != nullptr && (transaction_->has_writes() || engine_.serializable());
     // A rollback needs to know what it has replaced.
     const bool goes_now =
-        own != created_in_block_.end() && own->replaced == nullptr && savepoints_.empty() && !is_used;
+        own != block_.created.end() && own->replaced == nullptr && savepoints_.empty() && !is_used;
     if (goes_now) {
-      created_in_block_.erase(own);
+      block_.created.erase(own);
       status = co_await drop_relations(silent_drop(kind, name), sink);
       if (!status.ok()) co_return status;
     } else {
@@ -145,17 +145,17 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
       if (!relation.ok()) co_return relation.status();
       const auto id = id_of(*relation, kind == RelationKind::index);
       if (!id) continue;
-      status = check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
-                                  kind == RelationKind::index ? "index" : "table", name);
+      status = rights_.check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
+                                          kind == RelationKind::index ? "index" : "table", name);
       if (!status.ok()) co_return status;
-      dropped_in_block_.emplace(std::move(name), DroppedInBlock{kind, *id});
+      block_.drop(std::move(name), {kind, *id});
     }
   }
   co_return Status();
 }
 
 // Its dependents were found when the drop was asked for.
-Session::Drop Session::silent_drop(RelationKind kind, const std::string& name) {
+Drop Session::silent_drop(RelationKind kind, const std::string& name) {
   Drop drop;
   drop.kind = kind;
   drop.names.push_back(name);
@@ -163,7 +163,7 @@ Session::Drop Session::silent_drop(RelationKind kind, const std::string& name) {
   return drop;
 }
 
-Task<Status> Session::drop_at_commit(const std::string* name, const DroppedInBlock* drop, ResultSink& sink) {
+Task<Status> Session::drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop, ResultSink& sink) {
   const bool is_index = drop->kind == RelationKind::index;
   std::string wanted = *name;
   const auto relation = co_await find_relation(&engine_, std::move(wanted));
@@ -181,9 +181,9 @@ Task<Status> Session::drop_at_commit(const std::string* name, const DroppedInBlo
 
 Task<Status> Session::drop_at_commit(ResultSink& sink) {
   Status first;
-  std::erase_if(temporary_tables_, [](const auto& entry) { return entry.second.dropped_in_block; });
+  temporary_.forget_dropped_gone();
   drop_temporary_at_commit();
-  const auto dropped = std::exchange(dropped_in_block_, {});
+  const auto dropped = block_.exchange_drops({});
   drops_are_checked_ = true;
   for (const auto& [name, drop] : dropped) {
     if (drop.kind == RelationKind::type) continue;
@@ -197,13 +197,13 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
     if (first.ok()) first = std::move(status);
   }
   drops_are_checked_ = false;
-  const std::vector<std::string> unsettled = std::exchange(unsettled_in_block_, {});
+  const std::vector<std::string> unsettled = std::exchange(block_.unsettled, {});
   for (const std::string& table : unsettled) {
     std::string name = table;
     std::vector<std::string> none;
     static_cast<void>(co_await settle_foreign_keys(std::move(name), std::move(none)));
   }
-  created_in_block_.clear();
+  block_.created.clear();
   if (first.ok()) co_return first;
   co_return Status(first.code(),
                    "the block is committed, but not all of its drops are done: " + first.message(),
@@ -211,27 +211,28 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
 }
 
 void Session::forget_block_ddl() {
-  types_version_ = 0;
-  created_in_block_.clear();
-  dropped_in_block_.clear();
-  temporary_of_block_.clear();
-  unsettled_in_block_.clear();
+  types_.forget();
+  block_.created.clear();
+  block_.exchange_drops({});
+  temporary_.forget_dropped_at_commit();
+  block_.unsettled.clear();
 }
 
 Task<Status> Session::undo_block_ddl(ResultSink& sink) {
-  if (!dropped_in_block_.empty()) types_version_ = 0;
-  temporary_of_block_.clear();
-  restore_gone_of_block();
-  dropped_in_block_.clear();
-  unsettled_in_block_.clear();
-  co_return co_await undo_created(0, sink);
+  if (!block_.dropped.empty()) types_.forget();
+  temporary_.forget_dropped_at_commit();
+  block_.exchange_drops({});
+  block_.unsettled.clear();
+  Status status = co_await undo_created(0, sink);
+  temporary_.restore_gone({});
+  co_return status;
 }
 
 Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
   Status first;
-  while (created_in_block_.size() > from) {
-    const CreatedInBlock created = std::move(created_in_block_.back());
-    created_in_block_.pop_back();
+  while (block_.created.size() > from) {
+    const BlockChanges::Created created = std::move(block_.created.back());
+    block_.created.pop_back();
     if (created.kind == RelationKind::type) {
       Status status = co_await drop_type_unless_used(created.id, sink);
       if (first.ok()) first = std::move(status);
@@ -248,7 +249,7 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
       continue;
     }
     // Even if it cannot be dropped now.
-    if (created.kind == RelationKind::table) forget_temporary(created.name);
+    if (created.kind == RelationKind::table) temporary_.forget(created.name);
     std::string name = created.name;
     const auto relation = co_await find_relation(&engine_, std::move(name));
     Status status = relation.status();
@@ -258,7 +259,7 @@ Task<Status> Session::undo_created(std::size_t from, ResultSink& sink) {
       status = co_await drop_relations(silent_drop(created.kind, created.name), sink);
       drops_are_checked_ = false;
     }
-    put_back(created.replaced.get());
+    temporary_.put_back(created.replaced.get());
     if (!relation.ok()) co_return relation.status();
     if (first.ok()) first = std::move(status);
   }

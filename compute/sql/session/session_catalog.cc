@@ -6,6 +6,7 @@
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/catalog/definition_text.h"
 #include "compute/sql/expression/expression_text.h"
+#include "compute/sql/session/catalog_definitions.h"
 #include "compute/sql/session/session.h"
 
 namespace namdb::sql {
@@ -154,7 +155,8 @@ Task<Result<std::vector<CatalogRoutine>>> Session::catalog_routines() {
   if (!all.ok()) co_return all.status();
   for (const storage::RoutineRef& routine : *all) {
     if (!is_procedure(*routine)) continue;
-    Result<std::shared_ptr<const RoutineSignature>> signature = read_signature(routine);
+    Result<std::shared_ptr<const RoutineSignature>> signature =
+        read_signature(routine, facts_, environment_.routines);
     if (signature.ok()) made.push_back(routine_of(**signature));
   }
   co_return made;

@@ -11,10 +11,13 @@ using reactor::Task;
 Task<Status> Session::run_command(const Plan& plan, Portal& portal, ResultSink& sink,
                                   Completion& completion) {
   completion.tag = plan.tag;
-  if (const auto* transaction = plan.as<TransactionPlan>())
-    co_return co_await run_transaction_command(*transaction, sink, completion);
+  if (const auto* transaction = plan.as<TransactionPlan>()) {
+    Status status = co_await run_transaction_command(*transaction, sink, completion);
+    co_await sweep_temporary();
+    co_return status;
+  }
   if (const auto* set = plan.as<SetPlan>()) {
-    if (names_identity(set->name)) co_return co_await set_identity(set, &sink);
+    if (rights_.names_identity(set->name)) co_return co_await set_identity(set, &sink);
     co_return run_set(*set, sink);
   }
   if (plan.as<LockPlan>() != nullptr) co_return co_await run_lock();
@@ -166,7 +169,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
 void Session::end_settings_of_block(Settings::BlockEnd end, ResultSink& sink) {
   for (const std::string_view name : settings_.end_block(end))
     sink.setting_changed(name, *settings_.get(name));
-  if (identity_in_block_) apply_identity();
+  if (identity_in_block_) rights_.apply_identity();
   identity_in_block_ = false;
 }
 
@@ -197,6 +200,26 @@ Status Session::run_set(const SetPlan& plan, ResultSink& sink) {
   return {};
 }
 
+Task<Status> Session::set_identity(const SetPlan* set, ResultSink* sink) {
+  constexpr std::string_view kUserSetting = "session_authorization";
+  SetPlan plan = *set;
+  follow_roles();
+  // Another server may have made the role.
+  if (plan.value && *plan.value != "none" && facts_.roles->find(*plan.value) == nullptr) {
+    const auto roles = co_await engine_.roles();
+    if (!roles.ok()) co_return roles.status();
+    follow_roles();
+  }
+  if (Status status = rights_.check_identity(plan); !status.ok()) co_return status;
+  rights_.set_identity(plan);
+  identity_in_block_ = identity_in_block_ || state_ == State::block;
+  if (plan.local && state_ != State::block)
+    notify(*sink, "WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
+  if (plan.name == kUserSetting)
+    sink->setting_changed(kUserSetting, settings_.get(kUserSetting).value_or(""));
+  co_return Status();
+}
+
 Task<Result<Datum>> Session::setting_function(std::string_view name, std::span<const Datum> arguments,
                                               ResultSink* sink) {
   const std::string setting(arguments[0].text);
@@ -204,7 +227,7 @@ Task<Result<Datum>> Session::setting_function(std::string_view name, std::span<c
     const SetPlan set{setting, std::string(arguments[1].text), arguments[2].is_true()};
     // Outside of a block the transaction is the statement's own: no other sees the value.
     const bool has_no_effect = set.local && state_ != State::block;
-    if (names_identity(setting)) {
+    if (rights_.names_identity(setting)) {
       Status status = co_await set_identity(&set, sink);
       if (!status.ok()) co_return status;
       setting_text_ = settings_.get(setting).value_or("");
@@ -269,16 +292,15 @@ Status Session::run_discard(const DiscardPlan& plan, const Portal& running, Resu
     return Status(ErrorCode::active_transaction, "DISCARD ALL cannot run inside a transaction block");
   }
   if (plan.sequences) {
-    sequence_values_.clear();
-    last_sequence_.clear();
+    sequence_values_.forget_all();
   }
   if (!plan.all) return {};
   settings_.reset_all();
-  settings_.set_identity("session_authorization", authenticated_user_, Settings::Scope::session);
+  settings_.set_identity("session_authorization", rights_.authenticated_user(), Settings::Scope::session);
   settings_.set_identity("role", "none", Settings::Scope::session);
-  apply_identity();
+  rights_.apply_identity();
   report_settings(sink);
-  close_all_prepared();
+  prepared_.close_all();
   if (locks_ != nullptr) locks_->give_back_all();
   return run_close(ClosePlan(), running);
 }
@@ -292,11 +314,11 @@ Status Session::run_close(const ClosePlan& plan, const Portal& running) {
     close_portal(plan.name);
     return {};
   }
-  if (&running != &unnamed_portal_) unnamed_portal_.end();
-  for (auto& [name, portal] : portals_) {
+  if (&running != &portals_.unnamed()) portals_.unnamed().end();
+  for (auto& [name, portal] : portals_.named()) {
     if (&portal != &running) portal.end();
   }
-  sweep_portals(&running);
+  portals_.sweep(&running);
   return {};
 }
 
@@ -326,7 +348,7 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& mess
   const LabelWatch labels;
   Status status = co_await run_plan(run, plan, scratch, 0);
   scratch.cursor.reset();
-  if (status.ok() && labels.has_missed()) status = co_await learn_labels(&labels);
+  if (status.ok() && labels.has_missed()) status = co_await types_.learn_labels(&labels);
   portal.state.costs = nullptr;
   if (status.ok() && own && !deferred_.empty()) status = co_await check_deferred(&used, /*all=*/true);
   if (own) deferred_.forget();
@@ -349,7 +371,7 @@ Task<Status> Session::run_explain(const ExplainPlan& plan, Portal& portal, Resul
     Status status = co_await begin_execute(execute, &executed, &sink);
     if (!status.ok()) co_return status;
     statement = executed.plan.get();
-    status = co_await check_rights(statement, executed.prepared.get());
+    status = co_await rights_.check_rights(statement, executed.prepared.get());
     if (!status.ok()) co_return status;
     if (statement->as<SelectPlan>() == nullptr && !writes_rows(*statement) && !statement->is_call())
       co_return Status(ErrorCode::feature_not_supported, "EXPLAIN of this statement is not supported");

@@ -83,7 +83,7 @@ Task<Status> Session::check_deferred(txn::Transaction* transaction,
   Status status = co_await look_up_tables(std::move(names), &input);
   if (!status.ok()) co_return status;
   *checked = true;
-  const Status altered = dropped_in_block_.contains(pending->child)
+  const Status altered = block_.dropped.contains(pending->child)
                              ? Status()
                              : Status(ErrorCode::serialization_failure,
                                       "foreign key \"" + pending->key + "\" of table \"" + pending->child +

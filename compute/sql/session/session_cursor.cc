@@ -15,11 +15,6 @@ using reactor::Task;
 
 namespace {
 
-Status only_forward_error() {
-  return Status(ErrorCode::portal_not_ready, "cursor can only scan forward",
-                "Declare it with SCROLL option to enable backward scan.");
-}
-
 Status cannot_run(std::string_view name) {
   return Status(ErrorCode::portal_not_ready, "portal \"" + std::string(name) + "\" cannot be run");
 }
@@ -36,10 +31,6 @@ bool reads_one_of(const Plan& plan, const std::vector<std::uint32_t>* tables) {
          std::ranges::find_first_of(plan.tables, *tables) != plan.tables.end();
 }
 
-std::uint64_t magnitude(std::int64_t count) {
-  return count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
-}
-
 }  // namespace
 
 std::vector<CursorObject> Session::cursors() const {
@@ -50,8 +41,8 @@ std::vector<CursorObject> Session::cursors() const {
     objects.push_back(
         {name, portal.prepared->text, cursor.holds, cursor.binary, cursor.scrolls, cursor.declared_us});
   };
-  add("", unnamed_portal_);
-  for (const auto& [name, portal] : portals_) add(name, portal);
+  add("", portals_.unnamed());
+  for (const auto& [name, portal] : portals_.named()) add(name, portal);
   return objects;
 }
 
@@ -59,23 +50,21 @@ Result<Portal*> Session::make_cursor(const DeclarePlan& plan, const Portal& runn
   if (find_portal(plan.name) != nullptr) {
     return Status(ErrorCode::duplicate_portal, "cursor \"" + plan.name + "\" already exists");
   }
-  if (portals_.size() >= kMaxPrepared) sweep_portals(&running);
-  if (portals_.size() >= kMaxPrepared)
-    return Status(ErrorCode::limit_exceeded, "too many portals in one session");
   close_portal(plan.name);
   const std::string& text = running.prepared->text;
   std::size_t size_bytes = text.size() + running.parameters.size() * sizeof(Datum);
   for (const Datum& value : running.parameters) size_bytes += value.null ? 0 : value.text.size();
-  if (size_bytes > kMaxPortal_bytes - portal_bytes_) {
+  if (!portals_.has_room(size_bytes)) {
     return Status(ErrorCode::limit_exceeded,
                   "the texts and parameters of a session's cursors can have at most " +
                       std::to_string(kMaxPortal_bytes) + " bytes");
   }
   MemoryShare memory(environment_.client_memory);
   if (Status status = memory.resize(size_bytes); !status.ok()) return status;
-  Portal& made = portals_[plan.name];
-  portal_bytes_ += size_bytes;
-  made.size_bytes = size_bytes;
+  const Result<Portal*> entry = portals_.make(plan.name, &running);
+  if (!entry.ok()) return entry.status();
+  Portal& made = **entry;
+  portals_.count(made, size_bytes);
   made.memory = std::move(memory);
   const std::span<const Datum> parameters = made.arrays.keep(std::span<const Datum>(running.parameters));
   made.parameters.assign(parameters.begin(), parameters.end());
@@ -87,7 +76,7 @@ Result<Portal*> Session::make_cursor(const DeclarePlan& plan, const Portal& runn
   made.prepared->statistics = &environment_.statistics.entry(plan.query->tag);
   made.plan = plan.query;
   made.result_formats.assign(plan.query->columns.size(), 0);
-  made.number = ++portals_made_;
+  made.number = portals_.next_number();
   CursorState& cursor = made.as_cursor;
   cursor.declared = true;
   cursor.binary = plan.binary;
@@ -133,7 +122,7 @@ Task<Status> Session::fetch_rows(const FetchPlan* fetch, Portal* portal, ResultS
   }
   const Receiver to{*sink, !fetch->moves};
   FetchPlan wanted = *fetch;
-  co_return co_await move_cursor(std::move(wanted), portal, to, rows);
+  co_return co_await moves_.move_cursor(std::move(wanted), portal, to, rows);
 }
 
 Task<Status> Session::run_fetch(const Plan& plan, const Portal& running, ResultSink& sink,
@@ -169,7 +158,8 @@ Task<Status> Session::execute_cursor(Portal& portal, ResultSink& sink, std::uint
   sink.begin_rows(portal.plan->columns, facts_.zone());
   std::uint64_t rows = 0;
   const Receiver to{sink};
-  Status status = co_await go_forward(max_rows == 0 ? kAllRows : max_rows, &portal, to, &rows);
+  Status status =
+      co_await moves_.go_forward(max_rows == 0 ? CursorMoves::kAllRows : max_rows, &portal, to, &rows);
   if (!status.ok()) {
     portal.failed = true;
     portal.cursor.reset();
@@ -200,139 +190,6 @@ Task<Status> Session::keep_all_rows(Portal& portal, ResultSink& sink, bool autoc
   co_return status;
 }
 
-Task<Status> Session::move_cursor(FetchPlan fetch, Portal* portal, Receiver to, std::uint64_t* rows) {
-  const bool all = fetch.count == FetchPlan::kAll;
-  std::uint64_t count = magnitude(fetch.count);
-  switch (fetch.direction) {
-    case FetchDirection::absolute:
-      co_return co_await move_absolute(fetch.count, portal, to, rows);
-    case FetchDirection::relative: {
-      if (fetch.count == 0) co_return co_await give_current(portal, to, rows);
-      const Receiver nowhere{to.sink, false};
-      const bool forward = fetch.count > 0;
-      Status status;
-      if (count > 1 && forward) status = co_await go_forward(count - 1, portal, nowhere, rows);
-      if (count > 1 && !forward) status = co_await go_backward(count - 1, portal, nowhere, rows);
-      if (!status.ok()) co_return status;
-      if (forward) co_return co_await go_forward(1, portal, to, rows);
-      co_return co_await go_backward(1, portal, to, rows);
-    }
-    case FetchDirection::forward:
-    case FetchDirection::backward:
-      break;
-  }
-  if (fetch.count == 0) co_return co_await give_current(portal, to, rows);
-  const bool forward = (fetch.direction == FetchDirection::forward) == (fetch.count > 0);
-  if (all) count = kAllRows;
-  if (forward) co_return co_await go_forward(count, portal, to, rows);
-  const CursorState& cursor = portal->as_cursor;
-  if (all && !to.gives_rows && cursor.at_start && !cursor.at_end) co_return Status();
-  co_return co_await go_backward(count, portal, to, rows);
-}
-
-// As PostgreSQL does, also where it decides which cursors can do it: rows are passed forward if that is
-// nearer.
-Task<Status> Session::move_absolute(std::int64_t count, Portal* portal, Receiver to, std::uint64_t* rows) {
-  CursorState& cursor = portal->as_cursor;
-  const Receiver nowhere{to.sink, false};
-  const std::uint64_t target = magnitude(count);
-  Status status;
-  if (count < 0) {
-    status = co_await go_forward(kAllRows, portal, nowhere, rows);
-    if (status.ok() && target > 1) status = co_await go_backward(target - 1, portal, nowhere, rows);
-    if (!status.ok()) co_return status;
-    co_return co_await go_backward(1, portal, to, rows);
-  }
-  const std::uint64_t place = cursor.position + (cursor.at_end ? 1 : 0);
-  const bool rewinds = target == 0 || target - 1 <= cursor.position / 2;
-  if (rewinds && (!cursor.at_start || cursor.at_end)) {
-    status = co_await go_backward(kAllRows, portal, nowhere, rows);
-    if (!status.ok()) co_return status;
-  }
-  if (rewinds && target > 1) status = co_await go_forward(target - 1, portal, nowhere, rows);
-  if (!rewinds && target <= place) status = co_await go_backward(place - target + 1, portal, nowhere, rows);
-  if (!rewinds && target > place + 1) status = co_await go_forward(target - place - 1, portal, nowhere, rows);
-  *rows = 0;
-  if (!status.ok() || target == 0) co_return status;
-  co_return co_await go_forward(1, portal, to, rows);
-}
-
-Task<Status> Session::give_current(Portal* portal, Receiver to, std::uint64_t* rows) {
-  const CursorState& cursor = portal->as_cursor;
-  *rows = !cursor.at_start && !cursor.at_end ? 1 : 0;
-  if (*rows == 0 || !to.gives_rows) co_return Status();
-  if (cursor.only_forward) co_return only_forward_error();
-  co_return co_await give_kept(portal, cursor.position - 1, 1, false, to);
-}
-
-Task<Status> Session::go_forward(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows) {
-  CursorState& cursor = portal->as_cursor;
-  *rows = 0;
-  if (cursor.at_end || count == 0) co_return Status();
-  const std::uint64_t kept_end = cursor.kept == nullptr ? 0 : cursor.kept_from + cursor.kept->size();
-  if (cursor.position < kept_end) {
-    *rows = std::min(count, kept_end - cursor.position);
-    Status status = co_await give_kept(portal, cursor.position, *rows, false, to);
-    if (!status.ok()) co_return status;
-    cursor.position += *rows;
-  }
-  if (*rows < count && !cursor.source_done) {
-    std::uint64_t read = 0;
-    const std::uint64_t wanted = count == kAllRows ? kAllRows : count - *rows;
-    Status status = co_await read_rows(wanted, portal, to, &read);
-    if (!status.ok()) co_return status;
-    cursor.position += read;
-    *rows += read;
-  }
-  if (*rows < count && !cursor.end.ok()) co_return cursor.end;
-  if (*rows > 0) cursor.at_start = false;
-  if (*rows < count) cursor.at_end = true;
-  co_return Status();
-}
-
-Task<Status> Session::go_backward(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows) {
-  CursorState& cursor = portal->as_cursor;
-  *rows = 0;
-  if (!cursor.scrolls) co_return only_forward_error();
-  if (cursor.at_start || count == 0) co_return Status();
-  // The number of rows before the place; all of them are kept.
-  const std::uint64_t before = cursor.at_end ? cursor.position : cursor.position - 1;
-  *rows = std::min(count, before);
-  if (*rows > 0) {
-    Status status = co_await give_kept(portal, before - 1, *rows, true, to);
-    if (!status.ok()) co_return status;
-  }
-  if (*rows < count) {
-    cursor.at_start = true;
-    cursor.position = 0;
-    if (before > 0) cursor.at_end = false;
-  } else {
-    cursor.at_end = false;
-    cursor.position = before - *rows + 1;
-  }
-  co_return Status();
-}
-
-Task<Status> Session::give_kept(Portal* portal, std::uint64_t first, std::uint64_t count, bool backward,
-                                Receiver to) {
-  if (!to.gives_rows) co_return Status();
-  const CursorState& cursor = portal->as_cursor;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t row = (backward ? first - i : first + i) - cursor.kept_from;
-    to.sink.add_row((*cursor.kept)[row]);
-    work_.charge(Work::kRow_units);
-    Status status;
-    if (to.sink.congested()) status = co_await to.sink.relieve();
-    if (status.ok() && work_.due()) {
-      co_await engine_.executor().yield();
-      work_.begin_turn();
-      status = interrupt_.check();
-    }
-    if (!status.ok()) co_return status;
-  }
-  co_return Status();
-}
-
 Task<Status> Session::read_rows(std::uint64_t count, Portal* portal, Receiver to, std::uint64_t* rows) {
   CursorState& cursor = portal->as_cursor;
   const bool keeps_one = cursor.declared && !cursor.only_forward && !cursor.scrolls;
@@ -344,7 +201,8 @@ Task<Status> Session::read_rows(std::uint64_t count, Portal* portal, Receiver to
   }
   CursorSink sink(to.sink, to.gives_rows, kept, keeps_one ? count - 1 : 0);
   Completion completion;
-  Status status = co_await run_in_transaction(*portal, sink, count == kAllRows ? 0 : count, completion);
+  Status status =
+      co_await run_in_transaction(*portal, sink, count == CursorMoves::kAllRows ? 0 : count, completion);
   if (status.ok() && kept != nullptr) status = kept->count();
   if (!status.ok()) co_return status;
   *rows = completion.rows;
@@ -393,8 +251,8 @@ Task<Status> Session::keep_open_portals(const std::vector<std::uint32_t>* tables
     if (query != nullptr && query->needs_transaction() && reads_one_of(*portal.plan, tables))
       open.push_back(&portal);
   };
-  add(unnamed_portal_);
-  for (auto& [name, portal] : portals_) add(portal);
+  add(portals_.unnamed());
+  for (auto& [name, portal] : portals_.named()) add(portal);
   for (Portal* const portal : open) {
     Status status = co_await keep_rest(portal, sink);
     if (!status.ok()) co_return status;
@@ -409,8 +267,9 @@ Status Session::check_not_read(std::string_view command, const storage::Table& t
            portal.plan->as<SelectPlan>() != nullptr &&
            std::ranges::find(portal.plan->tables, table.id) != portal.plan->tables.end();
   };
-  const bool is_read = reads(unnamed_portal_) ||
-                       std::ranges::any_of(portals_, [&](const auto& each) { return reads(each.second); });
+  const bool is_read =
+      reads(portals_.unnamed()) ||
+      std::ranges::any_of(portals_.named(), [&](const auto& each) { return reads(each.second); });
   if (!is_read) return {};
   return Status(ErrorCode::object_in_use,
                 "cannot " + std::string(command) + " \"" + table.name +
@@ -419,7 +278,7 @@ Status Session::check_not_read(std::string_view command, const storage::Table& t
 
 Task<Status> Session::keep_held_portals() {
   SilentSink sink;  // no command runs whose client would want a message of the query's
-  for (auto& [name, portal] : portals_) {
+  for (auto& [name, portal] : portals_.named()) {
     CursorState& cursor = portal.as_cursor;
     if (!cursor.holds || cursor.held || !portal.valid || portal.failed) continue;
     Status status;
@@ -428,20 +287,6 @@ Task<Status> Session::keep_held_portals() {
     if (!cursor.end.ok()) co_return cursor.end;
   }
   co_return Status();
-}
-
-void Session::mark_held_portals() {
-  for (auto& [name, portal] : portals_) {
-    if (portal.as_cursor.holds && portal.valid && !portal.failed) portal.as_cursor.held = true;
-  }
-}
-
-void Session::sweep_portals(const Portal* running) {
-  for (auto portal = portals_.begin(); portal != portals_.end();) {
-    const bool stays = portal->second.valid || &portal->second == running;
-    if (!stays) portal_bytes_ -= portal->second.size_bytes;
-    portal = stays ? std::next(portal) : portals_.erase(portal);
-  }
 }
 
 }  // namespace namdb::sql

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compute/sql/session/find_relation.h"
+#include "compute/sql/session/long_value_keepers.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/system/server_table.h"
 
@@ -127,6 +128,7 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
   if (dropped_views != nullptr) co_return co_await drop_views(*dropped_views, sink);
   if (sequence != nullptr) co_return co_await change_sequences(*sequence, plan.tag, sink);
   if (const auto* create = plan.as<CreateTablePlan>()) {
+    co_await sweep_temporary();
     Status status = co_await create_table(*create, sink, nullptr);
     if (status.ok() && create->drops_at_commit) co_await drop_temporary(create->table.name);
     co_return status;
@@ -146,7 +148,7 @@ Task<Status> Session::run_ddl(const Plan& plan, ResultSink& sink) {
 
 Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink, std::string* made) {
   txn::TableDefinition definition = plan.table;
-  Status status = check_may_create();
+  Status status = rights_.check_may_create();
   // In PostgreSQL the type of the table's rows has its name.
   if (status.ok() && facts_.types != nullptr && facts_.types->contains(plan.table.name)) {
     status = Status(
@@ -155,7 +157,7 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
         "with any existing type.");
   }
   if (!status.ok()) co_return status;
-  definition.owner = owner_of_new();
+  definition.owner = rights_.owner_of_new();
   if (!plan.sequences.empty()) {
     std::string name = plan.table.name;
     const auto there = co_await engine_.table(std::move(name));
@@ -174,7 +176,8 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
   const bool is_new = status.ok();
   if (is_new) status = co_await check_default_sequences(&definition.schema);
   if (is_new && status.ok())
-    status = co_await create_sequences(&plan.sequences, &plan.sequence_options, &definition, owner_of_new());
+    status = co_await create_sequences(&plan.sequences, &plan.sequence_options, &definition,
+                                       rights_.owner_of_new());
   if (!status.ok() && is_new) co_return status;
   const layout::Schema schema = definition.schema;
   for (std::uint32_t number = 1; is_new; ++number) {
@@ -183,7 +186,7 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
     if (number == kMaxNames || !choose_other_name(plan, status, number, definition)) break;
   }
   if (is_new && status.ok()) {
-    status = co_await hold_types(&definition);
+    status = co_await type_uses_.hold_types(&definition);
     if (!status.ok()) {
       const bool were_checked = std::exchange(drops_are_checked_, true);
       // The first error tells more.
@@ -192,7 +195,7 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
       co_return status;
     }
   }
-  if (status.ok()) note_temporary(plan.table.name);
+  if (status.ok()) temporary_.note(plan.table.name);
   if (status.ok() && made != nullptr) *made = plan.table.name;
   // Another session has made it meanwhile.
   if (is_new && !status.ok()) {
@@ -206,7 +209,7 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
       // A foreign key that stays unsettled is as good, but its writers conflict more.
       static_cast<void>(co_await settle_foreign_keys(std::move(name), std::move(none)));
     } else {
-      unsettled_in_block_.push_back(plan.table.name);
+      block_.unsettled.push_back(plan.table.name);
     }
   }
   if (plan.if_not_exists && taken(status, plan.table.name)) {
@@ -227,8 +230,8 @@ Task<Status> Session::make_room(const CreateIndexPlan& plan, ResultSink& sink) {
 }
 
 Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink, std::string* made) {
-  if (Status status = check_table_owner(*plan.table); !status.ok()) co_return status;
-  if (Status status = check_may_create(); !status.ok()) co_return status;
+  if (Status status = rights_.check_table_owner(*plan.table); !status.ok()) co_return status;
+  if (Status status = rights_.check_may_create(); !status.ok()) co_return status;
   if (plan.room != nullptr) {
     Status status = co_await make_room(plan, sink);
     if (!status.ok()) co_return status;
@@ -264,10 +267,9 @@ Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
   Result<FoundRelation> relation = co_await find_relation(&engine_, std::move(wanted));
   if (!relation.ok()) co_return relation.status();
   Status status = check_reindexable(*relation, plan.name, plan.of_table);
-  if (status.ok()) {
-    status = check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
-                                plan.of_table ? "table" : "index", plan.name);
-  }
+  if (!status.ok()) co_return status;
+  status = rights_.check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
+                                      plan.of_table ? "table" : "index", plan.name);
   if (!status.ok()) co_return status;
   if (!plan.of_table) {
     wanted = plan.name;
@@ -295,7 +297,7 @@ Task<Status> Session::check_drop(const Drop* drop, std::vector<std::string>* the
     std::string wanted = name;
     Result<FoundRelation> relation = co_await find_relation(&engine_, std::move(wanted));
     if (!relation.ok()) co_return relation.status();
-    if (dropped_in_block_.contains(name)) *relation = {};
+    if (block_.dropped.contains(name)) *relation = {};
     if (relation->table == nullptr && engine_.cached_routine(storage::view_key(name)) != nullptr) {
       co_return Status(ErrorCode::wrong_object_type,
                        quoted(name) + (as_index ? " is not an index" : " is not a table"),
@@ -303,8 +305,8 @@ Task<Status> Session::check_drop(const Drop* drop, std::vector<std::string>* the
     }
     Status status = check_droppable(*relation, name, as_index);
     if (status.ok() && !drops_are_checked_) {
-      status = check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
-                                  as_index ? "index" : "table", name);
+      status = rights_.check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
+                                          as_index ? "index" : "table", name);
     }
     if (!status.ok() && drop->if_exists && unknown(status)) {
       notify(sink, "NOTICE", "00000",
@@ -330,7 +332,7 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
   if (Status allowed = check_dependents(drop, there, dependents, sink); !allowed.ok()) co_return allowed;
   if (Status gone = co_await drop_dependents(&dependents); !gone.ok()) co_return gone;
   for (const std::string& name : drop.names) {
-    if (!as_index && std::ranges::find(there, name) == there.end()) forget_temporary(name);
+    if (!as_index && std::ranges::find(there, name) == there.end()) temporary_.forget(name);
   }
   for (const std::string& name : there) {
     std::string wanted = name;
@@ -345,7 +347,7 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
     } else {
       const storage::TableRef table = engine_.cached_table(name);
       status = co_await engine_.drop_table(std::move(wanted));
-      if (status.ok() && table != nullptr) status = co_await drop_long_values(table->id);
+      if (status.ok() && table != nullptr) status = co_await drop_long_values(&engine_, table->id);
       if (status.ok() && table != nullptr) status = co_await drop_sequences(&table->schema);
     }
     if (!status.ok() && unknown(status) && drop.if_exists) {
@@ -354,7 +356,7 @@ Task<Status> Session::drop_relations(Drop drop, ResultSink& sink) {
     } else if (!status.ok()) {
       co_return status;
     }
-    if (!as_index) forget_temporary(name);
+    if (!as_index) temporary_.forget(name);
   }
   co_return Status();
 }

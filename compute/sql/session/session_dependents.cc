@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "compute/sql/session/catalog_definitions.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/session.h"
 
@@ -33,24 +34,11 @@ std::string dropped_text(const std::vector<std::string>& names, std::string_view
 
 }  // namespace
 
-Task<Result<std::vector<ViewRef>>> Session::read_views() {
-  const auto routines = co_await engine_.routines();
-  if (!routines.ok()) co_return routines.status();
-  std::vector<ViewRef> views;
-  for (const storage::RoutineRef& routine : *routines) {
-    if (!storage::is_view(*routine)) continue;
-    Result<ViewRef> view = view_of(*routine);
-    if (!view.ok()) co_return view.status();
-    views.push_back(std::move(view).value());
-  }
-  co_return views;
-}
-
 Task<Status> Session::find_dependents(RelationKind kind, std::vector<std::string> relations,
                                       Dependents* dependents) {
   const auto tables = co_await engine_.tables();
   if (!tables.ok()) co_return tables.status();
-  const auto views = co_await read_views();
+  const auto views = co_await read_views(&engine_);
   if (!views.ok()) co_return views.status();
   const auto note_key = [&](const storage::Table& table, const storage::ForeignKey& key,
                             const std::string& depends_on) {
@@ -66,7 +54,7 @@ Task<Status> Session::find_dependents(RelationKind kind, std::vector<std::string
     if (found->table == nullptr) continue;
     const std::set<std::string> columns = columns_of_unique(*found);
     for (const storage::TableRef& table : *tables) {
-      if (table->replaces != 0 || dropped_in_block_.contains(table->name)) continue;
+      if (table->replaces != 0 || block_.dropped.contains(table->name)) continue;
       for (const storage::ForeignKey& key : table->foreign_keys) {
         const bool own = key.references == 0 && table->id == found->table->id;
         if (key.references != found->table->id && !own) continue;
@@ -147,7 +135,7 @@ Task<Status> Session::check_view_columns(const AlterTablePlan* plan, std::vector
   if (plan->dropped_columns.empty() && plan->retyped_columns.empty() && plan->renamed_columns.empty() &&
       !renames)
     co_return Status();
-  const auto views = co_await read_views();
+  const auto views = co_await read_views(&engine_);
   if (!views.ok()) co_return views.status();
   std::vector<std::string> wanted;
   for (const ViewRef& view : *views) {

@@ -61,30 +61,6 @@ bool is_end_of_block(Node statement) {
 
 }  // namespace
 
-bool Session::is_long(std::size_t text_bytes) const {
-  return text_bytes > kLongStatement_bytes && environment_.planning != nullptr;
-}
-
-Task<Status> Session::run_on_planning_thread(std::function<void()> work) {
-  return environment_.planning->run(std::move(work), interrupt_);
-}
-
-Task<Session::ParsedText> Session::parse(const std::string* text) {
-  ParsedText parsed{.result = {}, .text_bytes = text->size()};
-  const auto work = [&parsed, text] { parsed.result = parse_sql(*text); };
-  if (!is_long(text->size())) {
-    work();
-    co_return parsed;
-  }
-  Status status = co_await run_on_planning_thread(work);
-  if (!status.ok()) parsed.result = SyntaxError{std::move(status)};
-  co_return parsed;
-}
-
-void Session::forget(ParsedText parsed) {
-  if (is_long(parsed.text_bytes)) environment_.planning->destroy(std::move(parsed));
-}
-
 Task<Status> Session::look_up_tables(std::vector<std::string> names, BindInput* input) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string name = names[i];
@@ -110,7 +86,7 @@ Task<Status> Session::look_up_tables(std::vector<std::string> names, BindInput* 
       if (*exists) input->sequences.insert(name);
       if (*exists) names.emplace_back(storage::kSequencesTable);
     }
-    if (table == nullptr || dropped_in_block_.contains(name)) continue;
+    if (table == nullptr || block_.dropped.contains(name)) continue;
     input->indexes.emplace(table.get(), table->indexes);
     input->tables.emplace(name, std::move(table));
   }
@@ -124,7 +100,7 @@ void Session::relate_tables(BindInput& input) const {
   if (!engine_.has_foreign_keys() || input.tables.empty()) return;
   const std::vector<storage::TableRef> all = engine_.cached_tables();
   const auto is_there = [this](const storage::Table& table) {
-    return table.replaces == 0 && !dropped_in_block_.contains(table.name);
+    return table.replaces == 0 && !block_.dropped.contains(table.name);
   };
   std::vector<const storage::TableRef*> referencing;
   for (const storage::TableRef& table : all) {
@@ -155,7 +131,7 @@ void Session::relate_tables(BindInput& input) const {
 Task<Status> Session::look_up(std::vector<std::string> tables, std::vector<std::string> routines,
                               BindInput* input) {
   if (Status status = co_await look_up_tables(std::move(tables), input); !status.ok()) co_return status;
-  if (Status status = co_await follow_types(input); !status.ok()) co_return status;
+  if (Status status = co_await types_.follow(input); !status.ok()) co_return status;
   co_return co_await look_up_routines(std::move(routines), input);
 }
 
@@ -177,8 +153,8 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
     named = tables_named_by(statement, environment_.procedures);
     called = routines_named_by(statement);
   };
-  if (is_long(parsing.length_bytes)) {
-    Status named_status = co_await run_on_planning_thread(name_tables);
+  if (parser_.is_long(parsing.length_bytes)) {
+    Status named_status = co_await parser_.run_on_planning_thread(name_tables);
     if (!named_status.ok()) co_return named_status;
   } else {
     name_tables();
@@ -192,15 +168,15 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   const auto work = [&plan, statement, &input] { plan.emplace(bind_statement(statement, input)); };
   bool types_are_read = false;
   while (true) {
-    if (is_long(parsing.length_bytes)) {
-      status = co_await run_on_planning_thread(work);
+    if (parser_.is_long(parsing.length_bytes)) {
+      status = co_await parser_.run_on_planning_thread(work);
       if (!status.ok()) co_return status;
     } else {
       work();
     }
     // It may name a type, or a label of one, that the session has not read yet.
     if (plan->ok() || types_are_read || !may_be_of_type(plan->status())) break;
-    status = co_await read_types();
+    status = co_await types_.read();
     if (!status.ok()) co_return status;
     types_are_read = true;
     place = {};
@@ -213,8 +189,12 @@ Task<Result<Plan>> Session::make_plan(ParsedStatement parsing, std::vector<Type>
   std::vector<std::uint32_t> tables;
   for (const auto& [name, table] : input.tables) tables.push_back(table->id);
   for (const auto& [id, table] : input.related) tables.push_back(id);
-  if (Plan* const within = plan_within(**plan)) within->tables = tables;
+  if (Plan* const within = plan_within(**plan)) {
+    within->tables = tables;
+    within->names_version = names_version();
+  }
   (*plan)->tables = std::move(tables);
+  (*plan)->names_version = names_version();
   (*plan)->knows_types = facts_.types != nullptr && !facts_.types->empty();
   co_return std::move(*plan);
 }
@@ -246,9 +226,8 @@ Result<std::shared_ptr<const Plan>> Session::account_plan(Plan plan) const {
 }
 
 Task<Status> Session::plan_text(PreparedStatement& prepared) {
-  // Tables that the block drops are not there for it. Constants depend on the time zone.
-  const bool shares =
-      dropped_in_block_.empty() && temporary_prefix_.empty() && facts_.zone() == absl::UTCTimeZone();
+  // Constants depend on the time zone.
+  const bool shares = names_version() == 0 && facts_.zone() == absl::UTCTimeZone();
   PlanCache* const plans = shares ? environment_.plans : nullptr;
   if (plans != nullptr) {
     std::shared_ptr<const Plan> shared = plans->find(prepared.text, prepared.declared_oids);
@@ -261,7 +240,7 @@ Task<Status> Session::plan_text(PreparedStatement& prepared) {
       co_return Status();
     }
   }
-  ParsedText parsed = co_await parse(&prepared.text);
+  ParsedText parsed = co_await parser_.parse(&prepared.text);
   if (const SyntaxError* error = parsed.error()) {
     error_.position = error->position;
     co_return error->status;
@@ -274,7 +253,7 @@ Task<Status> Session::plan_text(PreparedStatement& prepared) {
     const ParsedStatement parsing{statement, 0, prepared.text.size(), &prepared.text};
     status = co_await plan_statement(prepared, parsing);
   }
-  forget(std::move(parsed));
+  parser_.forget(std::move(parsed));
   if (status.ok() && plans != nullptr && !prepared.plan->depends_on_session())
     plans->add(prepared.text, prepared.declared_oids, prepared.plan);
   co_return status;
@@ -283,13 +262,13 @@ Task<Status> Session::plan_text(PreparedStatement& prepared) {
 Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oid> declared) {
   error_ = {};
   begin_statement();
-  if (name.empty()) unnamed_.reset();  // also if preparing the new one fails
+  if (name.empty()) prepared_.close(name);  // also if preparing the new one fails
   auto prepared = std::make_shared<PreparedStatement>();
   for (const Oid oid : declared) {
     std::optional<TypeId> type = type_from_oid(oid);
     // Another worker may have made it.
     if (!type && made_type(oid)) {
-      if (Status status = co_await read_types(); !status.ok()) co_return status;
+      if (Status status = co_await types_.read(); !status.ok()) co_return status;
       type = type_from_oid(oid);
     }
     if (!type) {
@@ -306,35 +285,13 @@ Task<Status> Session::prepare(std::string name, std::string text, std::vector<Oi
   prepared->declared_oids = std::move(declared);
   Status status = co_await plan_text(*prepared);
   if (!status.ok()) co_return status;
-  co_return keep_prepared(std::move(name), std::move(prepared));
+  co_return prepared_.keep(std::move(name), std::move(prepared), facts_.present_us());
 }
 
-Status Session::keep_prepared(std::string name, std::shared_ptr<PreparedStatement> prepared) {
-  if (!name.empty() && prepared_.contains(name)) {
-    return Status(ErrorCode::duplicate_prepared_statement,
-                  "prepared statement \"" + name + "\" already exists");
-  }
-  prepared->prepared_us = facts_.present_us();
-  prepared->memory = MemoryShare(environment_.client_memory);
-  if (Status status = prepared->memory.resize(prepared->size_bytes() + name.size()); !status.ok())
-    return status;
-  prepared->session_bytes = prepared->memory.bytes() + prepared->plan->memory.bytes();
-  if (name.empty()) {
-    unnamed_ = std::move(prepared);
-  } else if (prepared_.size() >= kMaxPrepared) {
-    return Status(ErrorCode::limit_exceeded,
-                  "a session can have at most " + std::to_string(kMaxPrepared) + " prepared statements",
-                  "close those that are no longer needed");
-  } else if (prepared->session_bytes > kMaxPrepared_bytes - prepared_bytes_) {
-    return Status(ErrorCode::out_of_memory,
-                  "a session's prepared statements can take at most " + std::to_string(kMaxPrepared_bytes) +
-                      " bytes of memory",
-                  "close those that are no longer needed");
-  } else {
-    prepared_bytes_ += prepared->session_bytes;
-    prepared_.emplace(std::move(name), std::move(prepared));
-  }
-  return {};
+// Tables that the block drops are not there for its statements, and temporary ones hide others.
+std::uint64_t Session::names_version() const {
+  const bool as_for_all = block_.dropped.empty() && temporary_.empty();
+  return as_for_all ? 0 : 1 + block_.drop_changes + temporary_.changes();
 }
 
 bool Session::current(const Plan& plan) const {
@@ -345,8 +302,7 @@ bool Session::current(const Plan& plan) const {
   }
   if (const auto* execute = plan.as<ExecutePlan>()) return execute->statement == plan_named(plan);
   if (!uses_catalog(plan) && !plan.knows_types) return true;
-  // It may name a table that the block drops.
-  return plan.catalog_version == engine_.catalog_version() && dropped_in_block_.empty();
+  return plan.catalog_version == engine_.catalog_version() && plan.names_version == names_version();
 }
 
 bool Session::current(const PreparedStatement& prepared) const {
@@ -360,13 +316,13 @@ Task<Status> Session::renew(PreparedStatement& prepared) {
 
 Task<Status> Session::plan_again(PreparedStatement& prepared, Origin origin) {
   const std::shared_ptr<const Plan> before = prepared.plan;
-  ParsedText parsed = co_await parse(&prepared.text);
+  ParsedText parsed = co_await parser_.parse(&prepared.text);
   if (const SyntaxError* error = parsed.error()) co_return error->status;
   std::vector<Type> declared = prepared.declared;
   const ParsedStatement parsing{prepared_node(prepared, parsed.tree()), 0, prepared.text.size(),
                                 &prepared.text};
   Result<Plan> plan = co_await make_plan(parsing, std::move(declared));
-  forget(std::move(parsed));
+  parser_.forget(std::move(parsed));
   if (!plan.ok()) co_return plan.status();
   if (!plan->depends_on_session() && !same_columns(plan->columns, before->columns)) {
     if (origin == Origin::prepared)
@@ -379,26 +335,6 @@ Task<Status> Session::plan_again(PreparedStatement& prepared, Origin origin) {
   prepared.plan = std::move(kept).value();
   prepared.rights_epoch = 0;  // it may read other tables now
   co_return Status();
-}
-
-PreparedStatement* Session::find_prepared(std::string_view name) {
-  if (name.empty()) return unnamed_.get();
-  const auto found = prepared_.find(name);
-  return found == prepared_.end() ? nullptr : found->second.get();
-}
-
-void Session::close_prepared(std::string_view name) {
-  if (name.empty()) {
-    unnamed_.reset();
-  } else if (const auto found = prepared_.find(name); found != prepared_.end()) {
-    prepared_bytes_ -= found->second->session_bytes;
-    prepared_.erase(found);
-  }
-}
-
-void Session::close_all_prepared() {
-  prepared_.clear();
-  prepared_bytes_ = 0;
 }
 
 }  // namespace namdb::sql

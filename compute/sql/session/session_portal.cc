@@ -29,31 +29,13 @@ Result<std::int16_t> format_of(std::span<const std::int16_t> formats, std::size_
 
 }  // namespace
 
-Portal* Session::find_portal(std::string_view name) {
-  if (name.empty()) return unnamed_portal_.valid ? &unnamed_portal_ : nullptr;
-  const auto found = portals_.find(name);
-  return found == portals_.end() || !found->second.valid ? nullptr : &found->second;
-}
-
 Status Session::no_portal(std::string_view name) const {
   if (state_ == State::failed) return only_end_of_block();
   return Status(ErrorCode::undefined_portal, "portal \"" + std::string(name) + "\" does not exist");
 }
 
-void Session::close_portal(std::string_view name) {
-  if (name.empty()) {
-    unnamed_portal_.reset();
-  } else if (const auto found = portals_.find(name); found != portals_.end()) {
-    portal_bytes_ -= found->second.size_bytes;
-    portals_.erase(found);
-  }
-}
-
 Status Session::bind(const BindRequest& request) {
-  const auto prepared = request.statement.empty() ? unnamed_ : [&]() -> std::shared_ptr<PreparedStatement> {
-    const auto found = prepared_.find(request.statement);
-    return found == prepared_.end() ? nullptr : found->second;
-  }();
+  const std::shared_ptr<PreparedStatement> prepared = prepared_.find(request.statement);
   if (prepared == nullptr) {
     return Status(ErrorCode::undefined_prepared_statement,
                   request.statement.empty()
@@ -73,29 +55,24 @@ Status Session::bind(const BindRequest& request) {
   if (formats.ok() && !plan.columns.empty())
     formats = check_format_count(request.result_formats.size(), plan.columns.size(), "result column");
   if (!formats.ok()) return formats;
-  Portal* portal = &unnamed_portal_;
-  if (!request.portal.empty()) {
-    if (find_portal(request.portal) != nullptr) {
-      return Status(ErrorCode::duplicate_portal,
-                    "cursor \"" + std::string(request.portal) + "\" already exists");
-    }
-    if (portals_.size() >= kMaxPrepared) sweep_portals(nullptr);
-    if (portals_.size() >= kMaxPrepared)
-      return Status(ErrorCode::limit_exceeded, "too many portals in one session");
-    portal = &portals_[std::string(request.portal)];
+  if (!request.portal.empty() && find_portal(request.portal) != nullptr) {
+    return Status(ErrorCode::duplicate_portal,
+                  "cursor \"" + std::string(request.portal) + "\" already exists");
   }
+  const Result<Portal*> made = portals_.make(request.portal, nullptr);
+  if (!made.ok()) return made.status();
+  Portal* const portal = *made;
   std::size_t bytes = 0;
   for (const auto& value : request.parameters) bytes += value ? value->size() : 0;
   if (!request.portal.empty()) {
-    portal_bytes_ -= std::exchange(portal->size_bytes, 0);
+    portals_.count(*portal, 0);
     const std::size_t size_bytes = bytes + request.parameters.size() * sizeof(Datum);
-    if (size_bytes > kMaxPortal_bytes - portal_bytes_) {
+    if (!portals_.has_room(size_bytes)) {
       close_portal(request.portal);
       return Status(ErrorCode::limit_exceeded, "the parameters of a session's portals can have at most " +
                                                    std::to_string(kMaxPortal_bytes) + " bytes");
     }
-    portal->size_bytes = size_bytes;
-    portal_bytes_ += size_bytes;
+    portals_.count(*portal, size_bytes);
   }
   portal->reset();
   portal->storage.clear();
@@ -141,7 +118,7 @@ Status Session::bind(const BindRequest& request) {
   std::move(close).Cancel();
   portal->prepared = prepared;
   portal->plan = prepared->plan;
-  portal->number = ++portals_made_;
+  portal->number = portals_.next_number();
   portal->as_cursor.declared_us = facts_.statement_us;
   portal->valid = true;
   ++prepared->runs;

@@ -26,24 +26,15 @@ Status no_such_statement(std::string_view name) {
 
 }  // namespace
 
-std::vector<PreparedObject> Session::prepared_statements() const {
-  std::vector<PreparedObject> objects;
-  for (const auto& [name, prepared] : prepared_) {
-    objects.push_back({name, prepared->text, prepared->prepared_us, prepared->plan->parameters,
-                       prepared->within, prepared->runs});
-  }
-  return objects;
-}
-
 std::shared_ptr<const Plan> Session::plan_named(const Plan& plan) const {
   if (const auto* explain = plan.as<ExplainPlan>()) return plan_named(*explain->statement);
   if (const auto* execute = plan.as<ExecutePlan>()) {
     const auto found = prepared_.find(execute->name);
-    return found == prepared_.end() ? nullptr : found->second->plan;
+    return found == nullptr ? nullptr : found->plan;
   }
   const auto* fetch = plan.as<FetchPlan>();
-  const auto found = fetch == nullptr ? portals_.end() : portals_.find(fetch->name);
-  return found == portals_.end() || !found->second.valid ? nullptr : found->second.plan;
+  const Portal* const found = fetch == nullptr ? nullptr : portals_.find(fetch->name);
+  return found == nullptr ? nullptr : found->plan;
 }
 
 Status Session::name_statement(Node command, BindInput& input) {
@@ -74,12 +65,12 @@ Task<Status> Session::run_prepare(const PreparePlan& plan, const Portal& running
   prepared->plan = plan.statement;
   prepared->statistics = &environment_.statistics.entry(plan.statement->tag);
   std::string name = plan.name;
-  co_return keep_prepared(std::move(name), std::move(prepared));
+  co_return prepared_.keep(std::move(name), std::move(prepared), facts_.present_us());
 }
 
 Status Session::run_deallocate(const DeallocatePlan& plan) {
   if (plan.name.empty()) {
-    close_all_prepared();
+    prepared_.close_all();
     return {};
   }
   if (find_prepared(plan.name) == nullptr) return no_such_statement(plan.name);
@@ -89,9 +80,8 @@ Status Session::run_deallocate(const DeallocatePlan& plan) {
 
 Task<Status> Session::begin_execute(std::shared_ptr<const Plan> plan, Portal* target, ResultSink* sink) {
   const ExecutePlan& execute = *plan->as<ExecutePlan>();
-  const auto found = prepared_.find(execute.name);
-  if (found == prepared_.end()) co_return no_such_statement(execute.name);
-  const std::shared_ptr<PreparedStatement> prepared = found->second;
+  const std::shared_ptr<PreparedStatement> prepared = prepared_.find(execute.name);
+  if (prepared == nullptr) co_return no_such_statement(execute.name);
   if (prepared->plan->as<ExecutePlan>() != nullptr) {
     co_return Status(ErrorCode::feature_not_supported, "EXECUTE of an EXECUTE is not supported");
   }

@@ -1,12 +1,10 @@
-// The user and the role of the session, SET ROLE and SET SESSION AUTHORIZATION, and the checks of rights.
-// The role of a session whose user was renamed or dropped is none of those that there are, and has what
-// everybody has; also when another role gets the name.
+#include "compute/sql/session/session_rights.h"
+
 #include <string>
 #include <utility>
 
 #include "compute/sql/session/grant_change.h"
 #include "compute/sql/session/role_actor.h"
-#include "compute/sql/session/session.h"
 #include "compute/sql/value/sequence_default.h"
 
 namespace namdb::sql {
@@ -24,7 +22,7 @@ Status not_a_role(const std::string& name) {
 
 }  // namespace
 
-void Session::follow_roles() {
+void SessionRights::follow_roles() {
   const std::uint64_t version = engine_.catalog_version();
   if (version == roles_seen_ && facts_.roles != nullptr) return;
   roles_seen_ = version;
@@ -34,18 +32,18 @@ void Session::follow_roles() {
   apply_identity();
 }
 
-void Session::bind_role(const std::string& name) {
+void SessionRights::bind_role(const std::string& name) {
   const std::uint32_t role = role_of_user(*facts_.roles, name);
   if (role != storage::kUnknownRole) bound_roles_.try_emplace(name, role);
 }
 
-std::uint32_t Session::bound_role(const std::string& name) const {
+std::uint32_t SessionRights::bound_role(const std::string& name) const {
   const std::uint32_t role = role_of_user(*facts_.roles, name);
   const auto bound = bound_roles_.find(name);
   return bound == bound_roles_.end() || bound->second == role ? role : storage::kUnknownRole;
 }
 
-void Session::apply_identity() {
+void SessionRights::apply_identity() {
   facts_.session_user = settings_.get(kAuthorization).value_or(authenticated_user_);
   const std::string role = settings_.get(kRole).value_or("none");
   facts_.user = role == "none" ? facts_.session_user : role;
@@ -60,7 +58,7 @@ void Session::apply_identity() {
   identity_sequences_.clear();
 }
 
-Status Session::check_identity(const SetPlan& plan) const {
+Status SessionRights::check_identity(const SetPlan& plan) const {
   const storage::Roles& roles = *facts_.roles;
   if (!plan.value) return {};
   if (plan.name == kRole) {
@@ -78,20 +76,11 @@ Status Session::check_identity(const SetPlan& plan) const {
   return role_denied("permission denied to set session authorization");
 }
 
-bool Session::names_identity(std::string_view setting) {
+bool SessionRights::names_identity(std::string_view setting) {
   return setting == kRole || setting == kAuthorization;
 }
 
-Task<Status> Session::set_identity(const SetPlan* set, ResultSink* sink) {
-  SetPlan plan = *set;
-  follow_roles();
-  // Another server may have made the role.
-  if (plan.value && *plan.value != "none" && facts_.roles->find(*plan.value) == nullptr) {
-    const auto roles = co_await engine_.roles();
-    if (!roles.ok()) co_return roles.status();
-    follow_roles();
-  }
-  if (Status status = check_identity(plan); !status.ok()) co_return status;
+void SessionRights::set_identity(SetPlan& plan) {
   if (!plan.value) plan.value = plan.name == kRole ? "none" : authenticated_user_;
   // From now on it is the role that has that name now, but who logged in stays who that was.
   if (*plan.value != authenticated_user_) bound_roles_.erase(*plan.value);
@@ -99,18 +88,12 @@ Task<Status> Session::set_identity(const SetPlan* set, ResultSink* sink) {
   settings_.set_identity(plan.name, *plan.value, scope);
   // A new session user begins without SET ROLE.
   if (plan.name == kAuthorization) settings_.set_identity(kRole, "none", scope);
-  identity_in_block_ = identity_in_block_ || state_ == State::block;
   apply_identity();
-  if (plan.local && state_ != State::block)
-    notify(*sink, "WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
-  if (plan.name == kAuthorization)
-    sink->setting_changed(kAuthorization, settings_.get(kAuthorization).value_or(""));
-  co_return Status();
 }
 
 // --- checks ---
 
-storage::Privileges Session::privileges_of(const storage::SecuredObject& object) {
+storage::Privileges SessionRights::privileges_of(const storage::SecuredObject& object) {
   if (object.kind != storage::ObjectKind::table) return facts_.roles->privileges(facts_.role, object);
   const auto [known, is_new] = known_rights_.try_emplace(object.table, 0);
   if (is_new) known->second = facts_.roles->privileges(facts_.role, object);
@@ -118,14 +101,14 @@ storage::Privileges Session::privileges_of(const storage::SecuredObject& object)
 }
 
 // A view without an owner belongs to the superusers.
-storage::Privileges Session::privileges_of_owner(const std::string& view,
-                                                 const storage::SecuredObject& object) const {
+storage::Privileges SessionRights::privileges_of_owner(const std::string& view,
+                                                       const storage::SecuredObject& object) const {
   const std::uint32_t owner = facts_.roles->owner_of({storage::ObjectKind::view, 0, view});
   return owner == storage::kNoRole ? storage::all_privileges(object.kind)
                                    : facts_.roles->privileges(owner, object);
 }
 
-Status Session::check_known_rights(std::span<const RequiredRight> rights) {
+Status SessionRights::check_known_rights(std::span<const RequiredRight> rights) {
   if (is_superuser_) return {};
   for (const RequiredRight& right : rights) {
     const storage::Privileges held =
@@ -139,7 +122,7 @@ Status Session::check_known_rights(std::span<const RequiredRight> rights) {
   return {};
 }
 
-Task<Status> Session::check_rights(std::span<const RequiredRight> rights) {
+Task<Status> SessionRights::check_rights(std::span<const RequiredRight> rights) {
   Status status = check_known_rights(rights);
   if (status.ok()) co_return status;
   const auto roles = co_await engine_.roles();
@@ -148,7 +131,7 @@ Task<Status> Session::check_rights(std::span<const RequiredRight> rights) {
   co_return check_known_rights(rights);
 }
 
-Task<Status> Session::check_rights(const Plan* plan, PreparedStatement* prepared) {
+Task<Status> SessionRights::check_rights(const Plan* plan, PreparedStatement* prepared) {
   // Those of the statement that is prepared are checked when it is executed.
   Status status;
   if (plan->as<PreparePlan>() == nullptr) status = co_await check_rights(plan->rights);
@@ -157,38 +140,38 @@ Task<Status> Session::check_rights(const Plan* plan, PreparedStatement* prepared
   co_return status;
 }
 
-bool Session::rights_are_known(const Plan& plan, const PreparedStatement& prepared) {
+bool SessionRights::rights_are_known(const Plan& plan, const PreparedStatement& prepared) {
   follow_roles();
   checked_epoch_ = rights_epoch_;
   return prepared.rights_epoch == rights_epoch_ && prepared.plan.get() == &plan;
 }
 
-Status Session::check_rights_again(const Plan& plan) {
+Status SessionRights::check_rights_again(const Plan& plan) {
   follow_roles();
   if (checked_epoch_ == rights_epoch_) return {};
   checked_epoch_ = rights_epoch_;
   return check_known_rights(plan.rights);
 }
 
-Status Session::check_object_owner(const storage::SecuredObject& object, std::string_view word,
-                                   const std::string& name) {
+Status SessionRights::check_object_owner(const storage::SecuredObject& object, std::string_view word,
+                                         const std::string& name) {
   follow_roles();
   if (is_superuser_) return {};
   return check_owner(*facts_.roles, facts_.role, {object, name, word});
 }
 
-Status Session::check_table_owner(const storage::Table& table) {
+Status SessionRights::check_table_owner(const storage::Table& table) {
   return check_object_owner({storage::ObjectKind::table, table.id, {}}, "table", table.name);
 }
 
-Status Session::check_may_create() {
+Status SessionRights::check_may_create() {
   follow_roles();
   const RequiredRight right{
       {storage::ObjectKind::schema, 0, "public"}, storage::kCreatePrivilege, false, "public", "schema"};
   return check_known_rights(std::span(&right, 1));
 }
 
-Task<Status> Session::check_sequence(std::string_view function, std::string name) {
+Task<Status> SessionRights::check_sequence(std::string_view function, std::string name) {
   follow_roles();
   if (is_superuser_ || (function == "nextval" && identity_sequences_.contains(name))) co_return Status();
   const storage::Privileges wanted =
@@ -214,7 +197,7 @@ Task<Status> Session::check_sequence(std::string_view function, std::string name
   co_return status;
 }
 
-std::uint32_t Session::owner_of_new() {
+std::uint32_t SessionRights::owner_of_new() {
   follow_roles();
   return facts_.role == storage::kUnknownRole ? storage::kNoRole : facts_.role;
 }

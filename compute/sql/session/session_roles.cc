@@ -8,6 +8,7 @@
 
 #include "compute/api/long_value_tables.h"
 #include "compute/sql/execute/inner_sink.h"
+#include "compute/sql/session/catalog_definitions.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/grant_change.h"
 #include "compute/sql/session/role_change.h"
@@ -167,8 +168,8 @@ Task<Status> Session::find_object(ObjectKind kind, std::string_view word, const 
     co_return Status();
   }
   if (kind == ObjectKind::routine && name.starts_with(kTypeMark)) {
-    if (Status status = co_await read_types(); !status.ok()) co_return status;
-    const storage::RoutineRef type = entry_of_type(name.substr(1));
+    if (Status status = co_await types_.read(); !status.ok()) co_return status;
+    const storage::RoutineRef type = types_.entry_of(name.substr(1));
     if (type == nullptr)
       co_return Status(ErrorCode::undefined_object, "type \"" + name.substr(1) + "\" does not exist");
     found->push_back({{kind, 0, type->name}, name.substr(1), word});
@@ -251,7 +252,7 @@ Task<Status> Session::find_all_objects(ObjectKind kind, std::vector<FoundObject>
       found->push_back({{kind, 0, name}, name, "sequence"});
   }
   if (kind == ObjectKind::table) {
-    const auto views = co_await read_views();
+    const auto views = co_await read_views(&engine_);
     if (!views.ok()) co_return views.status();
     for (const ViewRef& view : *views)
       found->push_back({{ObjectKind::view, 0, view->name}, view->name, "view"});

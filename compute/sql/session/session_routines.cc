@@ -6,6 +6,7 @@
 #include "compute/sql/bind/bind_routine.h"
 #include "compute/sql/routine/compile_routine.h"
 #include "compute/sql/routine/routine_source.h"
+#include "compute/sql/session/catalog_definitions.h"
 #include "compute/sql/session/session.h"
 
 namespace namdb::sql {
@@ -95,18 +96,7 @@ Task<Result<std::shared_ptr<const RoutineSignature>>> Session::find_routine(std:
     routine = std::move(found).value();
   }
   if (routine == nullptr) co_return std::shared_ptr<const RoutineSignature>();
-  co_return read_signature(routine);
-}
-
-Result<std::shared_ptr<const RoutineSignature>> Session::read_signature(const storage::RoutineRef& routine) {
-  const std::string zone = facts_.zone().name();
-  RoutineCache* const cache = environment_.routines;
-  std::shared_ptr<const RoutineSignature> signature;
-  if (cache != nullptr) signature = cache->signature(*routine, zone);
-  if (signature != nullptr) return signature;
-  Result<std::shared_ptr<const RoutineSignature>> read = signature_of(routine, &facts_);
-  if (read.ok() && cache != nullptr) cache->add(*read, zone);
-  return read;
+  co_return read_signature(routine, facts_, environment_.routines);
 }
 
 Task<Status> Session::look_up_routines(std::vector<std::string> names, BindInput* input) {
@@ -116,8 +106,8 @@ Task<Status> Session::look_up_routines(std::vector<std::string> names, BindInput
     if (environment_.procedures.find(name) != nullptr || input->routines.contains(name)) continue;
     std::string wanted = name;
     Result<std::shared_ptr<const RoutineSignature>> found = co_await find_routine(std::move(wanted));
-    if (!found.ok() && may_name_new_type(found.status())) {
-      if (Status status = co_await read_types(); !status.ok()) co_return status;
+    if (!found.ok() && types_.may_name_new_type(found.status())) {
+      if (Status status = co_await types_.read(); !status.ok()) co_return status;
       wanted = name;
       found = co_await find_routine(std::move(wanted));
     }
@@ -130,8 +120,9 @@ Task<Status> Session::look_up_routines(std::vector<std::string> names, BindInput
 Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compiled_routine(
     std::shared_ptr<const RoutineSignature> signature) {
   const std::string zone = facts_.zone().name();
-  // The block of DO is run once.
-  RoutineCache* const cache = signature->routine->version == 0 ? nullptr : environment_.routines;
+  // The block of DO is run once. For other sessions the tables are there that the block drops.
+  const bool shares = signature->routine->version != 0 && block_.dropped.empty();
+  RoutineCache* const cache = shares ? environment_.routines : nullptr;
   if (cache != nullptr) {
     auto compiled = cache->compiled(*signature->routine, zone, engine_.catalog_version());
     if (compiled != nullptr) co_return compiled;
@@ -147,8 +138,8 @@ Task<Result<std::unique_ptr<RoutineSource>>> Session::read_routine(
   std::variant<std::unique_ptr<RoutineSource>, SyntaxError> parsed;
   const auto parse_it = [&] { parsed = RoutineSource::parse(signature, *definition); };
   Status status;
-  if (is_long(definition->size())) {
-    status = co_await run_on_planning_thread(parse_it);
+  if (parser_.is_long(definition->size())) {
+    status = co_await parser_.run_on_planning_thread(parse_it);
   } else {
     parse_it();
   }
@@ -169,14 +160,14 @@ Task<Result<std::shared_ptr<const CompiledRoutine>>> Session::compile(
   if (!status.ok()) co_return status;
   std::optional<Result<std::shared_ptr<CompiledRoutine>>> compiled;
   const auto compile_it = [&] { compiled.emplace(compile_routine(**source, std::move(input))); };
-  if (is_long(definition->size())) {
-    status = co_await run_on_planning_thread(compile_it);
+  if (parser_.is_long(definition->size())) {
+    status = co_await parser_.run_on_planning_thread(compile_it);
   } else {
     compile_it();
   }
   if (!status.ok()) co_return status;
-  if (!compiled->ok() && may_name_new_type(compiled->status())) {
-    status = co_await read_types();
+  if (!compiled->ok() && types_.may_name_new_type(compiled->status())) {
+    status = co_await types_.read();
     if (!status.ok()) co_return status;
     co_return co_await compile(std::move(signature), definition);
   }
@@ -200,7 +191,7 @@ void Session::show_message(ResultSink& sink, std::string_view severity, std::str
 }
 
 Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& sink) {
-  if (Status status = check_may_create(); !status.ok()) co_return status;
+  if (Status status = rights_.check_may_create(); !status.ok()) co_return status;
   // A syntax error is one of CREATE; tables may come later, but for a procedure in SQL, as in PostgreSQL.
   if (plan.signature->language == RoutineLanguage::sql) {
     const std::string* const definition = &plan.definition.text;
@@ -233,14 +224,14 @@ Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& 
                        "function \"" + definition.name + "\" already exists with same argument types");
     }
     Status replaceable =
-        check_object_owner({storage::ObjectKind::routine, 0, definition.name},
+        rights_.check_object_owner({storage::ObjectKind::routine, 0, definition.name},
                            (*there)->is_function ? "function" : "procedure", definition.name);
     if (!replaceable.ok()) co_return replaceable;
     replaceable = check_replacement(**there, *plan.signature);
     if (!replaceable.ok()) co_return replaceable;
     definition.replaces_version = (*there)->routine->version;
   }
-  definition.owner = owner_of_new();
+  definition.owner = rights_.owner_of_new();
   if (state_ == State::block) {
     notify(sink, "WARNING", "01000",
            std::string(plan.signature->is_function ? "CREATE FUNCTION" : "CREATE PROCEDURE") +
@@ -251,10 +242,10 @@ Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& 
   if (!status.ok()) co_return status;
   storage::RoutineRef replacement = engine_.cached_routine(plan.definition.name);
   const bool is_own = replacement != nullptr && replacement->definition == plan.definition.text;
-  status = co_await hold_types(plan.signature.get());
+  status = co_await type_uses_.hold_types(plan.signature.get());
   if (!status.ok() && !is_new && is_own) {
     storage::RoutineRef before = (*there)->routine;
-    co_await undo_replacement(std::move(before), std::move(replacement));
+    co_await type_uses_.undo_replacement(std::move(before), std::move(replacement));
   }
   if (status.ok() || !is_new) co_return status;
   if (const storage::RoutineRef made = engine_.cached_routine(plan.definition.name); made != nullptr) {
@@ -287,8 +278,9 @@ Task<Status> Session::drop_routines(const DropRoutinePlan& plan, ResultSink& sin
     }
     fits = fits && !other_kind;
     if (fits) {
-      Status status = check_object_owner({storage::ObjectKind::routine, 0, dropped.name},
-                                         (*there)->is_function ? "function" : "procedure", dropped.name);
+      Status status =
+          rights_.check_object_owner({storage::ObjectKind::routine, 0, dropped.name},
+                                     (*there)->is_function ? "function" : "procedure", dropped.name);
       if (!status.ok()) co_return status;
       found.push_back((*there)->routine);
     } else if (plan.if_exists) {

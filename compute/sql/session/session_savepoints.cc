@@ -18,12 +18,13 @@ Status only_in_blocks(std::string_view command) {
 Status Session::make_savepoint(const std::string& name) {
   if (state_ != State::block) return only_in_blocks("SAVEPOINT");
   ensure_transaction();
-  savepoints_.push_back({name, transaction_->savepoint(), settings_, block_read_only_,
-                         created_in_block_.size(), dropped_in_block_, portals_made_, deferred_.modes()});
+  savepoints_.push_back({name, transaction_->savepoint(), settings_, block_read_only_, block_.created.size(),
+                         block_.dropped, temporary_.dropped_gone(), portals_.last_number(),
+                         deferred_.modes()});
   return {};
 }
 
-std::vector<Session::Savepoint>::iterator Session::find_savepoint(const std::string& name) {
+std::vector<Savepoint>::iterator Session::find_savepoint(const std::string& name) {
   // Of several with one name the last one counts.
   const auto found = std::find_if(savepoints_.rbegin(), savepoints_.rend(),
                                   [&name](const Savepoint& savepoint) { return savepoint.name == name; });
@@ -49,18 +50,15 @@ reactor::Task<Status> Session::rollback_to_savepoint(std::string name, ResultSin
     if (Status status = transaction_->rollback_to(found->mark); !status.ok()) co_return status;
   }
   // Those that were there stay where they are: none of the rows that are left to them is undone.
-  for (auto& [name_of_portal, portal] : portals_) {
-    if (portal.number > found->portals) portal.end();
-  }
-  if (unnamed_portal_.number > found->portals) unnamed_portal_.end();
-  if (!dropped_in_block_.empty()) types_version_ = 0;
-  dropped_in_block_ = found->dropped;
-  restore_gone_of_block();
+  portals_.end_later(found->portals);
+  if (!block_.dropped.empty()) types_.forget();
+  block_.exchange_drops(found->dropped);
   Status status = co_await undo_created(found->created, sink);
+  temporary_.restore_gone(found->dropped_gone);
   if (!status.ok()) co_return status;
   const Settings before = settings_;
   settings_ = found->settings;
-  if (identity_in_block_) apply_identity();
+  if (identity_in_block_) rights_.apply_identity();
   block_read_only_ = found->read_only;
   deferred_.modes() = found->deferred;
   for (const std::string_view reported : Settings::reported_names()) {

@@ -40,7 +40,7 @@ Task<Status> Session::change_sequences(const SequencePlan& plan, std::string_vie
   if (state_ == State::block)
     notify(sink, "WARNING", "01000", std::string(tag) + " takes effect at once: ROLLBACK does not undo it");
   if (plan.command == SequenceCommand::create) {
-    Status status = check_may_create();
+    Status status = rights_.check_may_create();
     if (!status.ok()) co_return status;
     co_return co_await create_sequence(plan, sink);
   }
@@ -50,12 +50,12 @@ Task<Status> Session::change_sequences(const SequencePlan& plan, std::string_vie
     const auto found = co_await environment_.sequences->exists(std::move(wanted));
     if (!found.ok()) co_return found.status();
     if (*found) {
-      Status status = check_object_owner({storage::ObjectKind::sequence, 0, name}, "sequence", name);
+      Status status = rights_.check_object_owner({storage::ObjectKind::sequence, 0, name}, "sequence", name);
       if (!status.ok()) co_return status;
       there.push_back(name);
       continue;
     }
-    Status missing = co_await missing_sequence(name, plan.command);
+    Status missing = co_await missing_sequence(&engine_, name, plan.command);
     if (missing.code() != ErrorCode::undefined_table || !plan.is_conditional) co_return missing;
     const std::string_view kind = plan.command == SequenceCommand::alter ? "relation " : "sequence ";
     notify(sink, "NOTICE", "00000", std::string(kind) + in_quotes(name) + " does not exist, skipping");
@@ -71,7 +71,7 @@ Task<Status> Session::change_sequences(const SequencePlan& plan, std::string_vie
   auto tables = co_await engine_.tables();
   if (!tables.ok()) co_return tables.status();
   std::erase_if(*tables,
-                [this](const storage::TableRef& table) { return dropped_in_block_.contains(table->name); });
+                [this](const storage::TableRef& table) { return block_.dropped.contains(table->name); });
   for (const std::string& name : there) {
     const std::string column = filled_column(*tables, name);
     if (column.empty()) continue;
@@ -80,7 +80,7 @@ Task<Status> Session::change_sequences(const SequencePlan& plan, std::string_vie
                      "cannot drop sequence " + name + " because other objects depend on it",
                      "Use DROP ... CASCADE to drop the dependent objects too.");
   }
-  for (const std::string& name : there) sequence_values_.erase(name);
+  for (const std::string& name : there) sequence_values_.forget(name);
   for (const std::string& name : there) {
     std::string own = name;
     SequencePlan::Owner none;
@@ -88,18 +88,6 @@ Task<Status> Session::change_sequences(const SequencePlan& plan, std::string_vie
     if (!status.ok()) co_return status;
   }
   co_return co_await drop_and_disown(std::move(there));
-}
-
-// The error of a name that is no sequence.
-Task<Status> Session::missing_sequence(std::string name, SequenceCommand command) {
-  std::string wanted = name;
-  const auto relation = co_await find_relation(&engine_, std::move(wanted));
-  if (!relation.ok()) co_return relation.status();
-  if (relation->table != nullptr)
-    co_return Status(ErrorCode::wrong_object_type, in_quotes(name) + " is not a sequence");
-  co_return Status(
-      ErrorCode::undefined_table,
-      (command == SequenceCommand::alter ? "relation " : "sequence ") + in_quotes(name) + " does not exist");
 }
 
 Task<Status> Session::create_sequence(const SequencePlan& plan, ResultSink& sink) {
@@ -117,7 +105,7 @@ Task<Status> Session::create_sequence(const SequencePlan& plan, ResultSink& sink
     status = co_await environment_.sequences->create(std::move(wanted), *definition);
     if (status.ok()) {
       wanted = name;
-      status = co_await own_sequence(std::move(wanted), owner_of_new());
+      status = co_await own_sequence(std::move(wanted), rights_.owner_of_new());
     }
     if (status.ok() && plan.owner) {
       wanted = name;
@@ -168,7 +156,7 @@ Task<Status> Session::change_sequence_owner(std::string sequence, SequencePlan::
     if (!found.ok() && found.status().code() != ErrorCode::undefined_table) co_return found.status();
     if (!found.ok())
       co_return Status(ErrorCode::undefined_table, "relation " + in_quotes(owner.table) + " does not exist");
-    if (Status status = check_table_owner(**found); !status.ok()) co_return status;
+    if (Status status = rights_.check_table_owner(**found); !status.ok()) co_return status;
     const auto position = (*found)->schema.find(owner.column);
     if (!position) {
       co_return Status(ErrorCode::undefined_column, "column " + in_quotes(owner.column) + " of relation " +

@@ -33,72 +33,33 @@ Result<txn::SequenceDefinition> definition_of(const layout::Column& column, cons
 
 Task<Result<Datum>> Session::sequence_function(std::string_view name, std::span<const Datum> arguments) {
   if (environment_.sequences == nullptr) co_return no_sequences();
-  if (name == "lastval") co_return co_await current_value(last_sequence_, name);
+  if (name == "lastval") co_return co_await sequence_values_.last(name);
   std::string relation = relation_in_text(arguments[0].text);
   if (name == "pg_get_serial_sequence") {
     const std::string_view column = arguments[1].text;
-    co_return co_await serial_sequence(std::move(relation), column);
+    co_return co_await sequence_values_.serial(std::move(relation), column);
   }
-  if (!is_superuser_) {
+  if (!rights_.is_superuser()) {
     std::string sequence = relation;
     const auto exists = co_await environment_.sequences->exists(std::move(sequence));
     if (!exists.ok()) co_return exists.status();
     sequence = relation;
     Status status;
-    if (*exists) status = co_await check_sequence(name, std::move(sequence));
+    if (*exists) status = co_await rights_.check_sequence(name, std::move(sequence));
     if (!status.ok()) co_return status;
   }
-  if (name == "currval") co_return co_await current_value(std::move(relation), name);
+  if (name == "currval") co_return co_await sequence_values_.current(std::move(relation), name);
   if (read_only()) {
     co_return Status(ErrorCode::read_only_transaction,
                      "cannot execute " + std::string(name) + "() in a read-only transaction");
   }
-  if (name == "nextval") co_return co_await next_value(std::move(relation));
-  co_return co_await set_value(std::move(relation), arguments);
-}
-
-Task<Result<Datum>> Session::next_value(std::string name) {
-  std::string asked = name;
-  const auto number = co_await environment_.sequences->next(std::move(asked));
-  if (!number.ok()) co_return number.status();
-  sequence_values_[name] = *number;
-  last_sequence_ = std::move(name);
-  co_return Datum::of_integer(*number);
-}
-
-// `function`: currval, or lastval of the last sequence.
-Task<Result<Datum>> Session::current_value(std::string name, std::string_view function) {
-  const bool is_last = function == "lastval";
-  const auto known = sequence_values_.find(name);
-  const bool is_known = known != sequence_values_.end();
-  const std::int64_t value = is_known ? known->second : 0;
-  // Another session may have dropped it.
-  bool is_there = false;
-  if (is_known || !is_last) {
-    std::string asked = name;
-    const auto found = co_await environment_.sequences->exists(std::move(asked));
-    if (!found.ok()) co_return found.status();
-    is_there = *found;
-  }
-  if (is_known && is_there) {
-    // The rights of the others were checked by the caller.
-    Status status;
-    if (is_last) status = co_await check_sequence(function, std::move(name));
-    if (!status.ok()) co_return status;
-    co_return Datum::of_integer(value);
-  }
-  if (is_last) {
-    co_return Status(ErrorCode::object_not_in_prerequisite_state,
-                     "lastval is not yet defined in this session");
-  }
-  if (!is_there) co_return co_await missing_sequence(std::move(name), SequenceCommand::alter);
-  co_return Status(ErrorCode::object_not_in_prerequisite_state,
-                   "currval of sequence \"" + name + "\" is not yet defined in this session");
+  if (name == "nextval") co_return co_await sequence_values_.next(std::move(relation));
+  co_return co_await sequence_values_.set(std::move(relation), arguments);
 }
 
 Status Session::check_sequence_owners(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    Status status = check_object_owner({storage::ObjectKind::sequence, 0, name}, "sequence", name);
+    Status status = rights_.check_object_owner({storage::ObjectKind::sequence, 0, name}, "sequence", name);
     if (!status.ok()) return status;
   }
   return {};
@@ -118,38 +79,6 @@ Task<Status> Session::check_no_sequence(std::string name) {
   co_return Status(ErrorCode::duplicate_table, "relation \"" + name + "\" already exists");
 }
 
-Task<Result<Datum>> Session::set_value(std::string name, std::span<const Datum> arguments) {
-  const std::int64_t value = arguments[1].integer;
-  const bool is_called = arguments.size() < 3 || arguments[2].is_true();
-  std::string asked = name;
-  Status status = co_await environment_.sequences->restart(std::move(asked), value, is_called);
-  if (!status.ok()) co_return status;
-  if (is_called) sequence_values_[name] = value;
-  co_return Datum::of_integer(value);
-}
-
-Task<Result<Datum>> Session::serial_sequence(std::string table, std::string_view column) {
-  const std::string wanted(column);
-  std::string name = table;
-  const auto found = co_await engine_.table(std::move(name));
-  if (!found.ok()) {
-    if (found.status().code() != ErrorCode::undefined_table) co_return found.status();
-    // Views have none.
-    if (engine_.cached_routine(storage::view_key(table)) != nullptr) co_return Datum();
-    co_return Status(ErrorCode::undefined_table, "relation \"" + table + "\" does not exist");
-  }
-  const auto position = (*found)->schema.find(wanted);
-  if (!position) {
-    co_return Status(ErrorCode::undefined_column,
-                     "column \"" + wanted + "\" of relation \"" + table + "\" does not exist");
-  }
-  const auto filled = owned_sequence_of((*found)->schema.columns()[*position]);
-  if (!filled) co_return Datum();
-  // It lasts until the statement's next one.
-  serial_sequence_ = "public." + quoted_name(filled->name);
-  co_return Datum::of_text(serial_sequence_);
-}
-
 // --- the sequences of tables ---
 
 Task<Status> Session::check_default_sequences(const layout::Schema* schema) {
@@ -160,7 +89,7 @@ Task<Status> Session::check_default_sequences(const layout::Schema* schema) {
     std::string name = filled->name;
     const auto found = co_await environment_.sequences->exists(std::move(name));
     if (!found.ok()) co_return found.status();
-    if (!*found) co_return co_await missing_sequence(filled->name, SequenceCommand::alter);
+    if (!*found) co_return co_await missing_sequence(&engine_, filled->name, SequenceCommand::alter);
   }
   co_return Status();
 }

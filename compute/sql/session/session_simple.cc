@@ -15,11 +15,11 @@ constexpr std::uint64_t kStatement_units = Work::kTurn_units / 64;
 
 Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   // As in PostgreSQL, a simple query forgets the unnamed statement and the unnamed portal.
-  unnamed_.reset();
-  unnamed_portal_.reset();
+  prepared_.close("");
+  portals_.unnamed().reset();
   error_ = {};
   begin_statement();
-  ParsedText parsed = co_await parse(&text);
+  ParsedText parsed = co_await parser_.parse(&text);
   if (const SyntaxError* error = parsed.error()) {
     fail(error->status);
     error_.position = error->position;
@@ -43,7 +43,7 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
                                   tree.statement_bytes(i, text.size()), &text};
     ok = co_await run_simple(parsing, count == 1, i + 1 == count, sink);
   }
-  forget(std::move(parsed));
+  parser_.forget(std::move(parsed));
 }
 
 Task<bool> Session::run_simple(ParsedStatement parsing, bool autocommit, bool last, ResultSink& sink) {

@@ -56,50 +56,8 @@ Status add_label(const EnumerationPlan& plan, Enumeration& enumeration) {
 
 }  // namespace
 
-Task<Status> Session::read_types() {
-  const auto all = co_await engine_.routines();
-  if (!all.ok()) co_return all.status();
-  types_version_ = engine_.catalog_version();
-  auto names = std::make_shared<TypeNames>();
-  for (const storage::RoutineRef& routine : *all) {
-    if (!is_type(*routine)) continue;
-    Result<Enumeration> enumeration = enumeration_of(*routine);
-    if (!enumeration.ok()) co_return enumeration.status();
-    const auto dropped = dropped_in_block_.find(type_key(enumeration->name));
-    const bool is_dropped = dropped != dropped_in_block_.end() && dropped->second.kind == RelationKind::type;
-    if (!is_dropped) names->emplace(enumeration->name, enumeration_type(enumeration->id));
-    know_enumeration(std::move(enumeration).value());
-  }
-  facts_.types = std::move(names);
-  co_return Status();
-}
-
-Task<Status> Session::learn_labels(const LabelWatch* labels) {
-  Status status = co_await read_types();
-  if (!status.ok() || !labels->has_learned()) co_return status;
-  co_return Status(ErrorCode::catalog_changed, "an enum got another label while the statement ran");
-}
-
-bool Session::types_are_current() const {
-  return types_version_ == engine_.catalog_version();
-}
-
-Task<Status> Session::follow_types(const BindInput* input) {
-  if (types_are_current()) co_return Status();
-  bool needs_types = facts_.types != nullptr && !facts_.types->empty();
-  for (const auto& [name, table] : input->tables) {
-    for (const layout::Column& column : table->schema.columns())
-      needs_types = needs_types || enumeration_of(column) != 0;
-  }
-  for (const auto& [name, view] : input->views) {
-    for (const View::Column& column : view->columns) needs_types = needs_types || is_made(column.type.id);
-  }
-  if (needs_types) co_return co_await read_types();
-  co_return Status();
-}
-
 Task<Status> Session::change_types(const EnumerationPlan& plan, ResultSink& sink) {
-  Status status = co_await read_types();
+  Status status = co_await types_.read();
   if (!status.ok()) co_return status;
   if (plan.command == Command::create) co_return co_await create_type(plan);
   if (plan.command == Command::drop) co_return co_await drop_types(plan, sink);
@@ -109,35 +67,35 @@ Task<Status> Session::change_types(const EnumerationPlan& plan, ResultSink& sink
     status = co_await alter_type(plan, sink);
     // Its entry has changed since it was read: another session has altered it, or uses it.
     if (status.ok() || status.code() != ErrorCode::duplicate_function) break;
-    status = co_await read_types();
+    status = co_await types_.read();
     if (!status.ok()) co_return status;
   }
   if (!status.ok()) co_return status;
-  co_return co_await read_types();
+  co_return co_await types_.read();
 }
 
 Task<Status> Session::alter_type(const EnumerationPlan& plan, ResultSink& sink) {
   const std::string name = plan.names.front();
-  const storage::RoutineRef there = entry_of_type(name);
+  const storage::RoutineRef there = types_.entry_of(name);
   if (there == nullptr) co_return missing_type(name);
-  Status status = check_object_owner({storage::ObjectKind::routine, 0, there->name}, "type", name);
+  Status status = rights_.check_object_owner({storage::ObjectKind::routine, 0, there->name}, "type", name);
   if (!status.ok()) co_return status;
   Result<Enumeration> read = enumeration_of(*there);
   if (!read.ok()) co_return read.status();
   Enumeration& enumeration = *read;
   const std::string& made = plan.labels.back();
   if (plan.command == Command::rename) {
-    if (Status allowed = check_may_create(); !allowed.ok()) co_return allowed;
+    if (Status allowed = rights_.check_may_create(); !allowed.ok()) co_return allowed;
     if (Status unused = co_await check_type_name(made); !unused.ok()) co_return unused;
-    if (Status unnamed = co_await check_type_unnamed(&enumeration); !unnamed.ok()) co_return unnamed;
+    if (Status unnamed = co_await type_uses_.check_type_unnamed(&enumeration); !unnamed.ok()) co_return unnamed;
     enumeration.name = made;
   } else if (plan.command == Command::rename_value) {
     const auto renamed =
         std::ranges::find(enumeration.values, plan.labels.front(), &Enumeration::Value::label);
     if (renamed == enumeration.values.end()) co_return missing_label(plan.labels.front());
     if (enumeration.find(made) != nullptr) co_return label_exists(made);
-    status = co_await check_not_in_texts(&enumeration, quote_literal(plan.labels.front()),
-                                         "RENAME VALUE of a label");
+    status = co_await type_uses_.check_not_in_texts(&enumeration, quote_literal(plan.labels.front()),
+                                                    "RENAME VALUE of a label");
     if (!status.ok()) co_return status;
     renamed->label = made;
   } else {
@@ -158,15 +116,9 @@ Task<Status> Session::alter_type(const EnumerationPlan& plan, ResultSink& sink) 
   co_return !status.ok() && status.code() == ErrorCode::undefined_function ? missing_type(name) : status;
 }
 
-storage::RoutineRef Session::entry_of_type(const std::string& name) const {
-  const auto found = facts_.types->find(name);
-  const Enumeration* const known = found == facts_.types->end() ? nullptr : known_enumeration(found->second);
-  return known == nullptr ? nullptr : engine_.cached_routine(known->key);
-}
-
 Task<Status> Session::check_type_name(std::string name) {
   if (facts_.types->contains(name)) co_return already_there(name);
-  if (dropped_in_block_.contains(type_key(name))) {
+  if (block_.dropped.contains(type_key(name))) {
     co_return Status(ErrorCode::feature_not_supported,
                      "a type with the name of one that the same block drops is not supported",
                      "commit the block between DROP TYPE and CREATE TYPE");
@@ -181,7 +133,7 @@ Task<Status> Session::check_type_name(std::string name) {
 
 Task<Status> Session::create_type(const EnumerationPlan& plan) {
   const std::string name = plan.names.front();
-  if (Status status = check_may_create(); !status.ok()) co_return status;
+  if (Status status = rights_.check_may_create(); !status.ok()) co_return status;
   if (Status status = co_await check_type_name(name); !status.ok()) co_return status;
   Enumeration enumeration;
   enumeration.name = name;
@@ -191,7 +143,7 @@ Task<Status> Session::create_type(const EnumerationPlan& plan) {
     enumeration.values.push_back({label, *position});
   }
   txn::RoutineDefinition definition;
-  definition.owner = owner_of_new();
+  definition.owner = rights_.owner_of_new();
   definition.name = type_key(name);
   for (int number = 2; engine_.cached_routine(definition.name) != nullptr; ++number)
     definition.name = type_key(name) + kTypeMark + std::to_string(number);
@@ -203,8 +155,8 @@ Task<Status> Session::create_type(const EnumerationPlan& plan) {
   if (!status.ok()) co_return status;
   const storage::RoutineRef made = engine_.cached_routine(key);
   if (state_ == State::block && made != nullptr)
-    created_in_block_.push_back({RelationKind::type, name, made->id});
-  co_return co_await read_types();
+    block_.created.push_back({RelationKind::type, name, made->id});
+  co_return co_await types_.read();
 }
 
 Task<Status> Session::drop_types(const EnumerationPlan& plan, ResultSink& sink) {
@@ -216,11 +168,12 @@ Task<Status> Session::drop_types(const EnumerationPlan& plan, ResultSink& sink) 
       notify(sink, "NOTICE", "00000", "type " + with_quotes(name) + " does not exist, skipping");
       continue;
     }
-    const storage::RoutineRef entry = entry_of_type(name);
+    const storage::RoutineRef entry = types_.entry_of(name);
     if (entry == nullptr) co_return missing_type(name);
-    Status status = check_object_owner({storage::ObjectKind::routine, 0, entry->name}, "type", name);
+    Status status = rights_.check_object_owner({storage::ObjectKind::routine, 0, entry->name}, "type", name);
     if (!status.ok()) co_return status;
-    status = co_await find_type_dependents(enumeration_id(facts_.types->find(name)->second), &dependents);
+    status = co_await type_uses_.find_type_dependents(enumeration_id(facts_.types->find(name)->second),
+                                                      &dependents);
     if (!status.ok()) co_return status;
     there.push_back(name);
   }
@@ -238,13 +191,51 @@ Task<Status> Session::drop_types(const EnumerationPlan& plan, ResultSink& sink) 
     const std::uint32_t id = enumeration_id(facts_.types->find(name)->second);
     if (state_ == State::block) {
       // An index may have the name, too.
-      dropped_in_block_.emplace(type_key(name), DroppedInBlock{RelationKind::type, id});
+      block_.drop(type_key(name), {RelationKind::type, id});
     } else {
       status = co_await drop_type(id);
       if (!status.ok()) co_return status;
     }
   }
-  co_return co_await read_types();
+  co_return co_await types_.read();
+}
+
+// Its version is read before its uses. A session that uses it writes it anew, with another version, after its
+// use is in the catalog (hold_types): so the uses are read again then.
+Task<Status> Session::drop_type(std::uint32_t id) {
+  while (true) {
+    // Functions that name it are read with the types of now.
+    Status status = co_await types_.read();
+    if (!status.ok()) co_return status;
+    types_.forget();
+    const auto all = co_await engine_.routines();
+    if (!all.ok()) co_return all.status();
+    const auto there = std::ranges::find(*all, id, [](const auto& routine) { return routine->id; });
+    if (there == all->end()) co_return Status();  // another session has dropped it
+    Result<Enumeration> type = enumeration_of(**there);
+    if (!type.ok()) co_return type.status();
+    const std::string name = type->name;
+    know_enumeration(std::move(type).value());
+    Dependents dependents;
+    status = co_await type_uses_.find_type_dependents(id, &dependents);
+    Drop drop;
+    drop.kind = RelationKind::type;
+    if (status.ok() && !dependents.names.empty()) status = refuse_drop(drop, {name}, dependents);
+    if (!status.ok()) co_return status;
+    std::string key = (*there)->name;
+    status = co_await engine_.drop_routine(std::move(key), (*there)->version);
+    if (status.ok() || status.code() != ErrorCode::undefined_function) co_return status;
+  }
+}
+
+Task<Status> Session::drop_type_unless_used(std::uint32_t id, ResultSink& sink) {
+  const ErrorFields error = error_;
+  Status status = co_await drop_type(id);
+  if (status.ok() || status.code() != ErrorCode::dependent_objects_still_exist) co_return status;
+  notify(sink, "WARNING", "01000",
+         "type " + std::string(type_name(enumeration_type(id))) + " stays: " + error_.detail);
+  error_ = error;
+  co_return Status();
 }
 
 }  // namespace namdb::sql

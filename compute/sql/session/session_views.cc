@@ -50,12 +50,12 @@ Task<Status> Session::create_view(const CreateViewPlan& plan, ResultSink& sink) 
                             : exists(name);
   }
   const storage::RoutineRef there = engine_.cached_routine(storage::view_key(name));
-  Status allowed = check_may_create();
+  Status allowed = rights_.check_may_create();
   if (allowed.ok() && there != nullptr && plan.replaces)
-    allowed = check_object_owner({storage::ObjectKind::view, 0, name}, "view", name);
+    allowed = rights_.check_object_owner({storage::ObjectKind::view, 0, name}, "view", name);
   if (!allowed.ok()) co_return allowed;
   txn::RoutineDefinition definition;
-  definition.owner = owner_of_new();
+  definition.owner = rights_.owner_of_new();
   definition.name = storage::view_key(name);
   definition.text = text_of(*plan.view);
   if (there != nullptr) {
@@ -74,8 +74,9 @@ Task<Status> Session::create_view(const CreateViewPlan& plan, ResultSink& sink) 
   if (status.ok()) {
     storage::RoutineRef replacement = engine_.cached_routine(storage::view_key(name));
     const bool is_own = replacement != nullptr && replacement->definition == text;
-    status = co_await hold_types(plan.view.get());
-    if (!status.ok() && there != nullptr && is_own) co_await undo_replacement(there, std::move(replacement));
+    status = co_await type_uses_.hold_types(plan.view.get());
+    if (!status.ok() && there != nullptr && is_own)
+      co_await type_uses_.undo_replacement(there, std::move(replacement));
     if (!status.ok() && there == nullptr) {
       std::string made = name;
       static_cast<void>(co_await drop_view(std::move(made)));  // the first error tells more
@@ -84,7 +85,7 @@ Task<Status> Session::create_view(const CreateViewPlan& plan, ResultSink& sink) 
   }
   const storage::RoutineRef made = engine_.cached_routine(storage::view_key(name));
   if (status.ok() && state_ == State::block && there == nullptr && made != nullptr)
-    created_in_block_.push_back({RelationKind::view, name, made->id});
+    block_.created.push_back({RelationKind::view, name, made->id});
   // The catalog's words are about procedures.
   if (!status.ok() && status.code() == ErrorCode::duplicate_function) co_return exists(name);
   co_return status;
@@ -114,7 +115,7 @@ Task<Status> Session::drop_views(const DropViewPlan& plan, ResultSink& sink) {
                        is_index ? "Use DROP INDEX to remove an index." : "Use DROP TABLE to remove a table.");
     }
     if (engine_.cached_routine(storage::view_key(name)) != nullptr) {
-      Status status = check_object_owner({storage::ObjectKind::view, 0, name}, "view", name);
+      Status status = rights_.check_object_owner({storage::ObjectKind::view, 0, name}, "view", name);
       if (!status.ok()) co_return status;
       there.push_back(name);
     } else if (plan.if_exists) {

@@ -4,11 +4,12 @@
 - a path or file is one of the tree, whole or as the end of one; a path with a wildcard is at least one;
 - a flag is declared by a program or script of the tree;
 - anything else of one word (an identifier, a test, a metric) is a word of the tree's sources, protocols, tests or
-  scripts, comments left out; of `A::b` and `A.b` both, and where A is a protobuf message b is a field of it;
+  scripts, comments left out; of `A::b` and `A.b` both, and where A is a protobuf message b is a field of it; of a
+  call with arguments, `b(c, d)`, the name is;
 - and a link leads to a file of the tree, and with # to one of its headings.
 
-Of a span of several words (a command, a statement) only the flags and paths are checked. Words that are not ours are
-in docs_words.txt.
+Of another span of several words (a command, a statement) only the flags and paths are checked. A span may go on in the
+next line of its paragraph. Words that are not ours are in docs_words.txt.
 """
 import fnmatch
 import re
@@ -23,6 +24,8 @@ SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 WORD = re.compile(r"[A-Za-z_]\w*")
+# A name with the arguments of its call, which may be several words.
+CALL = re.compile(r"([A-Za-z_]\w*(?:(?:::|\.)\w+)*)\([^()]+\)")
 FILE = re.compile(r"\.(?:h|cc|inc|proto|py|sh|md|toml|json|yaml|txt|cmake|service|conf|sqltest|spec|sql|so)$")
 # Paths of the machine that runs it, of a build, and of placeholders: DIR/log, DATA/config.toml.
 ELSEWHERE = re.compile(r"^(?:/|~|\$|build/|unix:|[A-Z]+/)")
@@ -85,7 +88,13 @@ class Tree:
         return word in self.words or word in self.foreign
 
     def has_literally(self, text):
-        return re.search(r"(?<![\w-])" + re.escape(text) + r"(?![\w-])", self.text) is not None
+        at = self.text.find(text)
+        while at >= 0:
+            around = self.text[max(at - 1, 0):at] + self.text[at + len(text):at + len(text) + 1]
+            if not re.search(r"[\w-]", around):
+                return True
+            at = self.text.find(text, at + 1)
+        return False
 
 
 def is_path(token):
@@ -124,6 +133,10 @@ def not_a_name(token):
 
 def check_span(span, tree):
     problems = [f"no program has the flag {flag}" for flag in FLAG.findall(span) if not tree.has_flag(flag)]
+    call = CALL.fullmatch(span)
+    if call:
+        problem = check_word(call[1], tree)
+        return problems + ([problem] if problem else [])
     tokens = span.split()
     if len(tokens) == 1 and not span.startswith("-"):
         if not ELSEWHERE.match(span):
@@ -170,14 +183,31 @@ def headings_of(text):
             | set(re.findall(r'<a id="([^"]+)">', text)))
 
 
+def lines_with_whole_spans(text):
+    """(number, line) of each line of prose, with those after it that its last span goes on in."""
+    in_block = False
+    number, parts = 0, []
+    for here, line in enumerate(text.splitlines(), 1):
+        fence = line.startswith("```")
+        outside = fence or in_block or not line.strip() or (line.startswith("    ") and not parts)
+        in_block ^= fence
+        if parts and outside:
+            yield number, " ".join(parts)
+            parts = []
+        if outside:
+            continue
+        number = number if parts else here
+        parts.append(line.strip() if parts else line)
+        if " ".join(parts).count("`") % 2 == 0:
+            yield number, " ".join(parts)
+            parts = []
+    if parts:
+        yield number, " ".join(parts)
+
+
 def check(path, text, tree, headings):
     findings = []
-    in_block = False
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("```"):
-            in_block = not in_block
-        if in_block or line.startswith("    "):
-            continue
+    for number, line in lines_with_whole_spans(text):
         # In tables a bar inside a span is written \|.
         problems = [problem for match in SPAN.finditer(line)
                     for problem in check_span(match[2].strip().replace("\\|", "|"), tree)]

@@ -9,8 +9,8 @@ from sources import Finding
 
 def main():
     fix = "--fix" in sys.argv[1:]
-    paths = [p for p in sys.argv[1:] if p != "--fix"] or sources.files((".h", ".cc"))
-    if fix:
+    paths = sources.wanted([p for p in sys.argv[1:] if p != "--fix"], (".h", ".cc"))
+    if fix and paths:
         return subprocess.run(["clang-format-19", "-i", *paths], cwd=sources.ROOT).returncode
     findings = []
     for start in range(0, len(paths), 50):

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The lints find what they are for, and let pass what they should."""
+import subprocess
+import sys
 import unittest
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import banned_calls
 import circles
 import coroutines
 import docs
+import error_chains
 import layering
 import prose
 import sources
@@ -25,6 +28,21 @@ class Stripping(unittest.TestCase):
         self.assertNotIn("rand", code)
         self.assertEqual(code.count("\n"), 3)
         self.assertIn("int d = 1'000;", code)
+
+
+class GivenFiles(unittest.TestCase):
+    def test_a_lint_reads_of_given_files_those_of_its_kind(self):
+        given = ["docs/testing.md", "memory/main.cc", "docker/Dockerfile"]
+        self.assertEqual(sources.wanted(given, sources.CPP), ["memory/main.cc"])
+        self.assertEqual(sources.wanted(given), given)
+        self.assertEqual(sources.wanted(given[:1], sources.CPP), [])
+
+    def test_each_lint_of_single_files_takes_files_of_any_kind(self):
+        here = Path(__file__).parent
+        for lint in ("format", "layering", "banned_calls", "coroutines"):
+            done = subprocess.run([sys.executable, here / f"{lint}.py", "docs/testing.md", "docker/Dockerfile"],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (0, f"{lint}: 0 files, 0 findings\n"))
 
 
 class Layering(unittest.TestCase):
@@ -135,6 +153,24 @@ class Coroutines(unittest.TestCase):
         self.assertEqual(self.check("switch (f(a)) { case 1: co_await g(); }"), 0)
 
 
+class ErrorChains(unittest.TestCase):
+    def check(self, code, path="compute/sql/x.cc"):
+        return count(error_chains.check(path, code))
+
+    def test_a_call_behind_the_check_of_a_status_is_found(self):
+        for line in ("if (status.ok()) status = f();", "if (status.ok()) status = co_await g.f(a, b);", "if (status.ok())\n  status = f();",
+                     "if (result.ok()) result = rescale(*result, 2);"):
+            self.assertEqual(self.check(line), 1, line)
+
+    def test_checks_and_first_errors_are_let_pass(self):
+        for line in ("if (!status.ok()) co_return status;", "if (Status status = f(); !status.ok()) return status;",
+                     "if (status.ok()) other = f();", "if (status.ok() && due()) status = f();", "// if (status.ok()) status = f();",
+                     "if (status.ok()) status = std::move(other);", "if (status.ok()) status = other;",
+                     "if (failure_.ok()) failure_ = Status(ErrorCode::internal, text());", "if (first.ok()) first = named(server, status);"):
+            self.assertEqual(self.check(line), 0, line)
+        self.assertEqual(self.check("if (status.ok()) status = f();", "memory/x.cc"), 0)
+
+
 class Text(unittest.TestCase):
     def test_workplace_words_and_missing_contracts_are_found(self):
         self.assertEqual(count(text.check("a.md", "see /wor" + "k/main\n")), 1)
@@ -220,7 +256,8 @@ class Docs(unittest.TestCase):
 
     def test_what_is_not_there_is_found(self):
         for line in ("`memory/moved.h`", "`moved.h`", "`memory/tree.h`", "`other/*.h`", "`nam-memoryd --gone`",
-                     "`Extents::vanished`", "`vanished()`", "`no_such_thing`", "`old_name`", "`Hello.reason`",
+                     "`Extents::vanished`", "`vanished()`", "`vanished(a, b)`", "`Extents::vanished(a)`",
+                     "`free_bytes` and `nam-memoryd\n--gone`", "`no_such_thing`", "`old_name`", "`Hello.reason`",
                      "[a](b.md)", "[a](#another)", "[a](../../up.md)", "`cat docs/b.md`"):
             self.assertEqual(len(self.problems(line)), 1, line)
 

@@ -28,6 +28,13 @@ def files(suffixes=None, root=ROOT):
                   if p and (root / p).is_file() and (suffixes is None or p.endswith(tuple(suffixes))))
 
 
+def wanted(arguments, suffixes=None):
+    """Those of the files given as arguments that a lint of files with these suffixes reads; without arguments, of the tree."""
+    if not arguments:
+        return files(suffixes)
+    return [path for path in arguments if suffixes is None or path.endswith(tuple(suffixes))]
+
+
 def strip_cpp(text):
     """The text with comments and the insides of string literals blanked; lines and columns stay."""
     pattern = re.compile(
@@ -75,7 +82,7 @@ def report(name, findings, checked, warnings=()):
 
 def main(name, suffixes, check):
     """Runs check(path, text) -> findings over the tree's files (or those given as arguments)."""
-    paths = sys.argv[1:] or files(suffixes)
+    paths = wanted(sys.argv[1:], suffixes)
     findings = []
     for path in paths:
         text = (ROOT / path).read_text(errors="replace")

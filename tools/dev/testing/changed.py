@@ -1,10 +1,11 @@
 """tools/test --changed [REF]: builds and runs what depends on the files that have changed since REF.
 
 Ninja's dependency log tells what depends on a file (which objects were made from it) and its graph (which programs
-are made from these objects). The fewer objects a test program is made of, the nearer it is to each of them; a test
+are made from these objects); READERS tells which tests read a file when they run. The fewer objects a test program is made of, the nearer it is to each of them; a test
 beside the changed file is nearest, and of the simulator the runs that NEAREST names come before the others. Tests run in
 that order until their time, as the last run had it, is used up. The rest is named.
 """
+import functools
 import json
 import re
 import subprocess
@@ -18,21 +19,23 @@ import times
 PRESET = "release"
 # Of a test that has never run here.
 UNKNOWN_SECONDS = 10.0
-LINTS = ("format", "layering", "banned_calls", "coroutines", "prose", "text")
+LINTS = ("format", "layering", "banned_calls", "coroutines", "error_chains", "prose", "text")
+# A change of any file may break what these say of another one, so they look at the whole tree.
+WHOLE_LINTS = ("circles", "docs")
 # Which runs of the simulator and of real daemons look at a folder most closely.
 NEAREST = (
     ("compute/sql/", r"namsim_wire|e2e_sql"),
     ("compute/pgwire/", r"namsim_wire|e2e_sql"),
-    ("compute/protocol/", r"namsim_protocols_test|namsim_costs|namsim_isolation"),
+    ("compute/protocol/", r"namsim_protocols_.*|namsim_costs|namsim_isolation"),
     ("compute/txn/", r"namsim_costs|namsim_isolation"),
-    ("compute/commit/", r"namsim_protocols_test|namsim_costs|namsim_isolation"),
+    ("compute/commit/", r"namsim_protocols_.*|namsim_costs|namsim_isolation"),
     ("compute/index/", r"namsim_index.*"),
     ("compute/schema/", r"namsim_index.*"),
     ("compute/recovery/", r"namsim_faults.*|namsim_growth|namsim_crash_.*"),
     ("compute/cluster/", r"namsim_costs|namsim_isolation"),
     ("compute/", r"namsim_wire|namsim_costs|e2e_daemons"),
     ("memory/index/", r"namsim_index.*"),
-    ("memory/opening/", r"namsim_crash_.*|e2e_restart"),
+    ("memory/opening/", r"namsim_crash_.*|e2e_restart_.*"),
     ("memory/log/", r"namsim_crash_.*"),
     ("memory/checkpoint/", r"namsim_crash_.*"),
     ("memory/journals/", r"namsim_crash_.*"),
@@ -40,11 +43,28 @@ NEAREST = (
     ("common/fabric/tcp/", r"e2e_daemons"),
     ("common/fabric/sim/", r"namsim_faults.*"),
     ("common/reactor/", r"e2e_daemons"),
-    ("tools/namctl/", r"e2e_namctl"),
+    ("tools/namctl/", r"e2e_namctl_.*"),
     ("tools/namsql/", r"namsql_test|e2e_namsql"),
-    ("tools/nambench/", r"e2e_nambench"),
+    ("tools/nambench/", r"e2e_nambench_.*"),
     ("tools/sqltest/", r"e2e_corpus"),
 )
+# Files that no program is made from, and the tests that read them.
+READERS = (
+    ("tools/sqltest/corpus/", r"sqltest_test|e2e_corpus"),
+    ("tools/sqltest/isolation/", r"e2e_isolation_spec_.*"),
+    ("tools/sqltest/regress/", r"e2e_regress"),
+    ("tools/fuzz/seeds/", r"fuzz_test"),
+    ("tools/namsim/faults/", r"namsim_faults_.*"),
+    ("tools/nambench/", r"e2e_nambench_.*"),
+    ("tools/monitoring/", r"e2e_metrics"),
+    ("tools/packaging/", r"e2e_package"),
+    ("tools/systemd/", r"e2e_package"),
+    ("docker/", r"e2e_package"),
+    ("cmake/", r"batches_test"),
+)
+# Programs that tests of real daemons start: all of these tests the first, the others those that name them.
+DAEMONS = ("nam-memoryd", "nam-computed", "namctl")
+TOOLS = ("nambench", "namsql", "sqltest", "namdb_store_probe", "libnamdb_workloads.so", "libnamdb_sqltest_procedures.so")
 NOT_HERE = {"long", "whole", "verbs"}
 
 
@@ -108,11 +128,22 @@ def distance(test, files, object_count):
     """How far a test is from the changed files: the smaller, the nearer."""
     # A room's tests may be in a program of the folder above it.
     folders = {str(folder) for file in files for folder in Path(file).parents}
-    beside = test.script in files or any(
+    beside = test.script in files or reads(test, files) or any(
         re.fullmatch(pattern, test.name) for prefix, pattern in NEAREST for file in files if file.startswith(prefix))
     own = test.program and any(Path(test.program).name.removesuffix("_test") in
                                (folder.replace("/", "_"), Path(folder).name) for folder in folders)
     return (0 if own or test.script in files else 1 if beside else 2, object_count)
+
+
+def reads(test, files):
+    """Whether the test reads one of the files when it runs."""
+    return any(re.fullmatch(pattern, test.name) for prefix, pattern in READERS for file in files if file.startswith(prefix))
+
+
+def started_by(script_text):
+    """The targets whose programs and libraries a test of real daemons runs."""
+    named = [tool for tool in TOOLS if re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", script_text)]
+    return [f"{'lib' if one.endswith('.so') else 'bin'}/{one}" for one in (*DAEMONS, *named)]
 
 
 def choose(candidates, seconds, budget_s):
@@ -129,11 +160,12 @@ def choose(candidates, seconds, budget_s):
 
 
 def run_lints(root, files, outcome_type):
-    """The lints that look at files one by one, over those that have changed."""
+    """The lints that look at files one by one, over those that have changed, and the others."""
     there = [file for file in files if (root / file).is_file()]
     outcome = outcome_type("lints")
-    for lint in LINTS if there else ():
-        done = subprocess.run(["/usr/bin/python3", str(root / f"tools/dev/lint/{lint}.py"), *there], cwd=root)
+    for lint in (*LINTS, *WHOLE_LINTS) if there else WHOLE_LINTS:
+        done = subprocess.run(["/usr/bin/python3", str(root / f"tools/dev/lint/{lint}.py"),
+                               *(there if lint in LINTS else ())], cwd=root)
         program = results.Program(f"lint_{lint}", 0.0, passed=int(done.returncode == 0), failed=int(done.returncode != 0))
         outcome.programs.append(program)
         outcome.passed += program.passed
@@ -156,24 +188,25 @@ def affected(root, folder, files):
             inputs[target] = set(done.stdout.splitlines())
         return inputs[target]
 
+    @functools.lru_cache(maxsize=None)
     def depends(target):
         mine = inputs_of(target)
         return bool(mine & objects) or bool({str(Path(folder, one).resolve()) for one in mine} & changed_paths)
 
-    daemons = ("bin/nam-memoryd", "bin/nam-computed", "bin/namctl")
-    daemons_changed = None
+    folders = {Path(file).parent for file in files}
     found = []
     for test in tests:
-        if test.program:
-            if depends(test.program):
-                count = sum(1 for one in inputs_of(test.program) if one.endswith(".o"))
-                found.append((distance(test, files, count), test))
+        script = Path(test.script)
+        if test.script and not (root / script).is_file():
+            continue
+        if test.program and (depends(test.program) or reads(test, files)):
+            count = sum(1 for one in inputs_of(test.program) if one.endswith(".o"))
+            found.append((distance(test, files, count), test))
         elif test.script and "e2e" in test.labels:
-            if daemons_changed is None:
-                daemons_changed = any(depends(daemon) for daemon in daemons)
-            if daemons_changed or test.script in files:
+            if (test.script in files or reads(test, files)
+                    or any(depends(target) for target in started_by((root / script).read_text()))):
                 found.append((distance(test, files, 10_000), test))
-        elif test.script and (test.script in files or Path(test.script).parent in {Path(file).parent for file in files}):
+        elif test.script and (test.script in files or script.parent in folders or reads(test, files)):
             found.append(((0, 0), test))
     return [test for _, test in sorted(found, key=lambda one: (one[0], one[1].name))]
 

@@ -8,7 +8,7 @@
 namespace namdb::sqltest {
 namespace {
 
-// Functions of PostgreSQL that rules.cc has and namdb has not: 42883.
+// Functions of PostgreSQL that rule_lines.cc has and namdb has not: 42883.
 constexpr std::array<std::string_view, 8> kAbsentFunctions = {
     "initcap", "reverse", "translate", "concat", "concat_ws", "ascii", "overlaps", "substring"};
 

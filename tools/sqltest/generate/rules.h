@@ -1,4 +1,4 @@
-// The grammar of expressions, as lines of text (rules.cc): of a type, how it is made of others.
+// The grammar of expressions, as lines of text (rule_lines.h): of a type, how it is made of others.
 #pragma once
 
 #include <map>

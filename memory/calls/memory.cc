@@ -1,0 +1,12 @@
+// MEMORY: the uses of this server's region, for tools (accounting.h).
+#include "memory/calls/accounting.h"
+#include "memory/calls/methods.h"
+
+namespace namdb::memory::handlers {
+
+Status memory(Caller caller, const control::MemoryRequest& /*request*/, control::MemoryReply& reply) {
+  reply = account(caller.server);
+  return Status();
+}
+
+}  // namespace namdb::memory::handlers

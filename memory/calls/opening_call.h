@@ -1,0 +1,13 @@
+// Common to the calls of a round (memory/opening/cluster_opening.h).
+#pragma once
+
+#include "common/base/error.h"
+#include "memory/calls/call.h"
+#include "memory/calls/opening_service.h"
+
+namespace namdb::memory {
+
+// Error: the caller is no memory server; or this one does not open together with others.
+Result<OpeningService*> opening_service_for(const Caller& caller);
+
+}  // namespace namdb::memory
