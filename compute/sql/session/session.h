@@ -387,7 +387,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> drop_in_block(Drop drop, ResultSink& sink);
   static Drop silent_drop(RelationKind kind, const std::string& name);
   // After the commit of the block's transaction: one of what it has dropped, and all of it.
-  reactor::Task<Status> drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop, ResultSink& sink);
+  reactor::Task<Status> drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop,
+                                       ResultSink& sink);
   reactor::Task<Status> drop_at_commit(ResultSink& sink);
   // The block is rolled back.
   reactor::Task<Status> undo_block_ddl(ResultSink& sink);
