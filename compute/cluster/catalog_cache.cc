@@ -174,11 +174,10 @@ Result<CatalogCache::Update> CatalogCache::read(const CatalogChanges& changes) c
   update.version = changes.version;
   update.position = changes.position;
   update.dropped = changes.dropped;
-  Status status = read_tables(changes, &update);
-  if (status.ok()) status = read_indexes(changes, &update);
-  if (status.ok()) status = read_routines(changes, &update);
-  if (status.ok()) status = read_roles(changes, &update);
-  if (!status.ok()) return status;
+  if (Status status = read_tables(changes, &update); !status.ok()) return status;
+  if (Status status = read_indexes(changes, &update); !status.ok()) return status;
+  if (Status status = read_routines(changes, &update); !status.ok()) return status;
+  if (Status status = read_roles(changes, &update); !status.ok()) return status;
   return update;
 }
 

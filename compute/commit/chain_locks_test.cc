@@ -56,9 +56,12 @@ struct ChainScene {
     const auto from = chains.taken_from(main);
     return from ? "from " + words_of(*from) : "no";
   }
+  Status retry_and_place() {
+    if (Status status = look.worker.run(chains.retry(kCommit)); !status.ok()) return status;
+    return look.worker.run(chains.place());
+  }
   std::string finish() {
-    Status status = look.worker.run(chains.retry(kCommit));
-    if (status.ok()) status = look.worker.run(chains.place());
+    const Status status = retry_and_place();
     return status.ok() ? "ok" : std::string(status.info().name);
   }
   // The changes that the commit would install.

@@ -24,9 +24,8 @@ constexpr std::size_t kMaxChainBuckets = 4096;
 reactor::Task<Status> ChainLocks::place() {
   for (std::size_t at = 0; at < chains_.size(); ++at) {
     if ((at + 1) % RowParts::kRowsInTurn == 0) co_await worker_.executor.yield();
-    Status status = co_await read_rest(&chains_[at]);
-    if (status.ok()) status = co_await place_inserts(&chains_[at]);
-    if (!status.ok()) co_return status;
+    if (Status status = co_await read_rest(&chains_[at]); !status.ok()) co_return status;
+    if (Status status = co_await place_inserts(&chains_[at]); !status.ok()) co_return status;
   }
   co_return Status();
 }

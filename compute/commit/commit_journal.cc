@@ -219,7 +219,8 @@ reactor::Task<Status> CommitJournal::await_durable() {
   }
   Status status;
   for (const Part& part : parts_) {
-    if (status.ok()) status = co_await slot_->journals().await_durable({part.host, part.end});
+    status = co_await slot_->journals().await_durable({part.host, part.end});
+    if (!status.ok()) break;
   }
   timer.end(txn::Wait::flush);
   co_return status;

@@ -28,6 +28,7 @@ class EngineTransaction : public StagedTransaction {
   // table_is_altered when a written table is frozen.
   Status check_writable();
   reactor::Task<Status> ask_outcome(txn::CommitId commit, Status lost);
+  reactor::Task<Status> commit_writes();
 };
 
 }  // namespace namdb::protocol

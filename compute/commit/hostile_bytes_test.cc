@@ -19,6 +19,11 @@ ReadDecision hostile_decision(Random& random) {
   return kAll[random.below(kAll.size())];
 }
 
+Status retry_and_place(LookupScene& scene, ChainLocks& chains, const layout::Stamp& stamp) {
+  if (Status status = scene.worker.run(chains.retry(stamp)); !status.ok()) return status;
+  return scene.worker.run(chains.place());
+}
+
 }  // namespace
 
 TEST_CASE("hostile bytes end every lookup in a decision, and lead it nowhere outside", "[hostile]") {
@@ -84,8 +89,7 @@ TEST_CASE("hostile bytes end every chain's lock in a decision, and lead it nowhe
     for (std::size_t i = 0; i < chains.size(); ++i) chains.post(i, stamp);
     REQUIRE(scene.worker.run(batches.run(scene.worker.counters)).ok());
     chains.check();
-    Status status = scene.worker.run(chains.retry(stamp));
-    if (status.ok()) status = scene.worker.run(chains.place());
+    const Status status = retry_and_place(scene, chains, stamp);
     REQUIRE(scene.worker.fabric.outside() == 0);
     ++(status.ok() ? taken : refused);
     chains.release(stamp);

@@ -48,8 +48,8 @@ reactor::Task<Status> step(StagedTransaction* transaction, txn::RowUse use, cons
     requested = 0;
     co_await transaction->worker().executor.yield();
   }
-  if (status.ok()) status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
+  if (Status fetched = co_await transaction->fetch(); !fetched.ok()) co_return fetched;
   for (Part* const part : *parts) {
     part->scan.take_records(part->rows);
     if (part->rows->size() > part->limit) part->rows->resize(part->limit);
@@ -88,9 +88,9 @@ reactor::Task<Status> find_each(StagedTransaction* transaction, storage::TableRe
     }
     status = co_await run(transaction, use, &parts);
   }
+  if (!status.ok()) co_return status;
   // The transaction's own rows among them, which came without entries.
-  if (status.ok()) status = co_await transaction->fetch();
-  co_return status;
+  co_return co_await transaction->fetch();
 }
 
 }  // namespace namdb::protocol

@@ -122,8 +122,7 @@ void IndexWrites::post_ahead() {
 reactor::Task<Status> IndexWrites::finish_ahead() {
   if (!ahead_calls_) co_return Status();
   Status status = co_await ahead_calls_->finish(transaction_.mutable_counters());
-  status = outcome(std::move(status));
-  if (status.ok()) status = take_results(ahead_, *ahead_calls_);
+  status = take_results(std::move(status), ahead_, *ahead_calls_);
   ahead_calls_.reset();
   co_return status;
 }
@@ -153,9 +152,7 @@ reactor::Task<Status> IndexWrites::answer(Request* request, const Meanwhile* mea
     more = request->calls.pending() && (*meanwhile)();
   }
   Status status = co_await request->calls.finish(transaction_.mutable_counters());
-  status = outcome(std::move(status));
-  if (status.ok()) status = take_results(request->changes, request->calls);
-  co_return status;
+  co_return take_results(std::move(status), request->changes, request->calls);
 }
 
 reactor::Task<Status> IndexWrites::send(bool again, const Meanwhile* meanwhile) {
@@ -190,7 +187,8 @@ reactor::Task<Status> IndexWrites::run(layout::Stamp stamp, const Meanwhile* mea
   co_return co_await check_rivals(stamp);
 }
 
-Status IndexWrites::take_results(const Some& changes, const txn::CallSet& calls) {
+Status IndexWrites::take_results(Status of_call, const Some& changes, const txn::CallSet& calls) {
+  if (Status status = outcome(std::move(of_call)); !status.ok()) return status;
   reactor::PooledInlinedVector<std::vector<calls::IndexChangeResult>, 1> results;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     auto decoded = calls::decode_index_results(calls.reply(static_cast<layout::ServerId>(i)));

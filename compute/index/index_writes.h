@@ -100,7 +100,7 @@ class IndexWrites {
   reactor::Task<Status> send(bool again, const Meanwhile* meanwhile);
   reactor::Task<Status> answer(Request* request, const Meanwhile* meanwhile);
   Status outcome(Status of_call) const;
-  Status take_results(const Some& changes, const txn::CallSet& calls);
+  Status take_results(Status of_call, const Some& changes, const txn::CallSet& calls);
   Status take_result(Change& change, const calls::IndexChangeResult& result);
   reactor::Task<Status> check_rivals(layout::Stamp stamp);
 

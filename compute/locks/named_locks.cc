@@ -40,6 +40,11 @@ bool tries_again(const Status& status) {
   return !status.ok() && (status.info().retry || status.code() == ErrorCode::unknown_outcome);
 }
 
+reactor::Task<Status> fetch_and_commit(Transaction* transaction) {
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
+}
+
 }  // namespace
 
 NamedLocks::Holder NamedLocks::draw_holder() {
@@ -114,9 +119,8 @@ reactor::Task<Status> NamedLocks::take_once(std::vector<WantedLock>* wanted, std
       const std::pair<LockColumn, std::int64_t> columns[] = {
           {kSpace, lock.name.space}, {kKey, lock.name.key}, {kSlot, slot}, {kHolder, holder}};
       for (const auto& [column, value] : columns) {
-        if (status.ok()) status = values.set_integer(column, value);
+        if (Status set = values.set_integer(column, value); !set.ok()) co_return set;
       }
-      if (!status.ok()) co_return status;
       transaction->insert(*table, row.bytes());
       writes = true;
       continue;
@@ -131,16 +135,14 @@ reactor::Task<Status> NamedLocks::take_once(std::vector<WantedLock>* wanted, std
       continue;
     }
     layout::RowWriter values = transaction->update(ids[i]);
-    status = values.set_integer(kSlot, slot);
-    if (status.ok()) status = values.set_integer(kHolder, holder);
-    if (!status.ok()) co_return status;
+    if (Status set = values.set_integer(kSlot, slot); !set.ok()) co_return set;
+    if (Status set = values.set_integer(kHolder, holder); !set.ok()) co_return set;
     writes = true;
   }
   // Without a commit nothing is validated, and there is nothing to conclude but that others hold some.
   if (!writes) co_return Status();
   // A duplicate that the fetch finds is another session's row, which came meanwhile.
-  status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
+  status = co_await fetch_and_commit(transaction.get());
   if (!status.ok() && status.code() == ErrorCode::duplicate_key)
     co_return Status(ErrorCode::serialization_failure, "the lock was taken meanwhile");
   co_return status;

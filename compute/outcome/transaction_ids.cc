@@ -64,12 +64,11 @@ layout::Row TransactionIds::row_of(const storage::Table& table, const Given& giv
                                    bool committed) {
   layout::Row row(table.schema);
   layout::RowWriter writer = row.writer();
-  Status status = writer.set_integer(kId, given.id);
-  if (status.ok()) status = writer.set_integer(kPart, part);
-  if (status.ok()) status = writer.set_integer(kSlot, given.slot);
-  if (status.ok()) status = writer.set_integer(kGiven, given.given_us);
-  if (status.ok()) status = writer.set_integer(kCommitted, committed ? 1 : 0);
-  NAMDB_CHECK(status.ok());
+  NAMDB_CHECK(writer.set_integer(kId, given.id).ok());
+  NAMDB_CHECK(writer.set_integer(kPart, part).ok());
+  NAMDB_CHECK(writer.set_integer(kSlot, given.slot).ok());
+  NAMDB_CHECK(writer.set_integer(kGiven, given.given_us).ok());
+  NAMDB_CHECK(writer.set_integer(kCommitted, committed ? 1 : 0).ok());
   return row;
 }
 
@@ -123,9 +122,8 @@ reactor::Task<Status> TransactionIds::record_given(Given given) {
   const auto session = engine_.open_session();
   const auto transaction = engine_.begin(*session);
   transaction->insert(*place, row_of(**place, given, kGivenPart, false).bytes());
-  Status status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 // --- outcomes ---
@@ -195,8 +193,8 @@ reactor::Task<Status> TransactionIds::record_aborted(std::int64_t id) {
   const Given found{id, row.integer(kSlot), row.integer(kGiven)};
   transaction->insert(*place, row_of(**place, found, kEndedPart, false).bytes());
   status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 void TransactionIds::aborted(std::int64_t id) {

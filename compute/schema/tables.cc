@@ -128,13 +128,18 @@ reactor::Task<Status> Tables::describe(storage::TableRef table, control::TableDe
 }
 
 reactor::Task<Result<std::uint64_t>> Tables::finish(control::FinishCreateTableRequest request) {
-  control::FinishCreateTableReply finished;
   request.mutable_table()->clear_bucket_base();
-  Status status = co_await prepare(&request);
-  if (status.ok()) status = co_await state_.cluster.call(0, control::FINISH_CREATE_TABLE, request, &finished);
-  if (status.ok()) co_return finished.catalog_version();
-  co_await abandon(&request);
-  co_return status;
+  const auto version = co_await prepare_and_finish(&request);
+  if (!version.ok()) co_await abandon(&request);
+  co_return version;
+}
+
+reactor::Task<Result<std::uint64_t>> Tables::prepare_and_finish(control::FinishCreateTableRequest* request) {
+  if (Status status = co_await prepare(request); !status.ok()) co_return status;
+  control::FinishCreateTableReply finished;
+  Status status = co_await state_.cluster.call(0, control::FINISH_CREATE_TABLE, *request, &finished);
+  if (!status.ok()) co_return status;
+  co_return finished.catalog_version();
 }
 
 reactor::Task<Status> Tables::prepare(control::FinishCreateTableRequest* request) {

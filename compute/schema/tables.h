@@ -42,6 +42,7 @@ class Tables {
   reactor::Task<Result<std::uint64_t>> finish(control::FinishCreateTableRequest request);
 
  private:
+  reactor::Task<Result<std::uint64_t>> prepare_and_finish(control::FinishCreateTableRequest* request);
   reactor::Task<Status> prepare(control::FinishCreateTableRequest* request);
   reactor::Task<Status> prepare_indexes(control::FinishCreateTableRequest* request);
   reactor::Task<void> abandon(control::FinishCreateTableRequest* request);

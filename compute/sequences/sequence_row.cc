@@ -106,8 +106,9 @@ Status write_sequence(layout::RowWriter row, const SequenceState& state) {
   }
   const bool behind = !options && state.is_given && state.last != std::numeric_limits<std::int64_t>::max();
   Status status = row.set_integer(kLast, behind ? state.last + 1 : state.last);
-  if (status.ok()) status = row.set_integer(kMost, definition.most);
-  if (!options) return status;
+  if (!status.ok()) return status;
+  status = row.set_integer(kMost, definition.most);
+  if (!status.ok() || !options) return status;
   const std::pair<SequenceColumn, std::int64_t> values[] = {{kLeast, definition.least},
                                                             {kIncrement, definition.increment},
                                                             {kStart, definition.start},
@@ -116,10 +117,9 @@ Status write_sequence(layout::RowWriter row, const SequenceState& state) {
                                                             {kCycles, definition.cycles ? 1 : 0},
                                                             {kIsGiven, state.is_given ? 1 : 0}};
   for (const auto& [column, value] : values) {
-    if (status.ok()) status = row.set_integer(column, value);
+    if (Status set = row.set_integer(column, value); !set.ok()) return set;
   }
-  if (status.ok() && has_epoch(schema)) status = row.set_integer(kEpoch, state.epoch);
-  return status;
+  return has_epoch(schema) ? row.set_integer(kEpoch, state.epoch) : Status();
 }
 
 std::string read_sequence_name(const layout::RowView& row) {

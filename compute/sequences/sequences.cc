@@ -106,10 +106,10 @@ reactor::Task<Status> Sequences::change_once(const std::string* name, Change cha
   Status status = co_await open(std::move(wanted), Purpose::writes, &row);
   if (!status.ok()) co_return status;
   if (!row.found) co_return undefined_sequence(*name);
-  status = change(row.state);
-  if (status.ok()) status = write_sequence(row.transaction->update(row.id), row.state);
-  if (status.ok()) status = co_await row.transaction->commit();
-  co_return status;
+  if (Status changed = change(row.state); !changed.ok()) co_return changed;
+  status = write_sequence(row.transaction->update(row.id), row.state);
+  if (!status.ok()) co_return status;
+  co_return co_await row.transaction->commit();
 }
 
 template <typename Change>
@@ -153,29 +153,32 @@ reactor::Task<Status> Sequences::insert(std::string name, SequenceDefinition def
   const auto place = co_await find_or_create(&engine_, sequences_definition());
   if (!place.ok()) co_return place.status();
   layout::Row row((*place)->schema);
-  Status status = write_sequence_name(row.writer(), name);
   const SequenceState state{.definition = definition,
                             .last = definition.start,
                             .is_given = false,
                             .epoch = draw_epoch(engine_.executor().random())};
-  if (status.ok()) status = write_sequence(row.writer(), state);
-  if (!status.ok()) co_return status;
+  if (Status status = write_sequence_name(row.writer(), name); !status.ok()) co_return status;
+  if (Status status = write_sequence(row.writer(), state); !status.ok()) co_return status;
   const auto session = engine_.open_session();
   const auto transaction = engine_.begin(*session);
   transaction->insert(*place, row.bytes());
-  status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 reactor::Task<Status> Sequences::drop(std::vector<std::string> names) {
   Status status;
   bool outlasts = false;
-  for (const std::string& name : names) {
-    const auto once = [this, &name, &outlasts] { return erase(&name, &outlasts); };
-    if (status.ok()) status = co_await retry(/*repeatable=*/true, once);
+  const auto distrust = [this](const std::string& name) {
     if (const auto taken = taken_.find(name); taken != taken_.end()) taken->second->trusted_until_ns = 0;
+  };
+  auto name = names.begin();
+  for (; name != names.end() && status.ok(); ++name) {
+    const auto once = [this, name, &outlasts] { return erase(&*name, &outlasts); };
+    status = co_await retry(/*repeatable=*/true, once);
+    distrust(*name);
   }
+  std::for_each(name, names.end(), distrust);
   co_return co_await outlast(std::move(status), outlasts);
 }
 
@@ -273,9 +276,8 @@ reactor::Task<Status> Sequences::restart_all(std::vector<std::string> names) {
   const auto apply = [&](SequenceState& state) { return alter_state(change, state); };
   bool outlasts = false;
   Status status;
-  for (const std::string& name : names) {
-    if (status.ok()) status = co_await change_all(&name, apply, &outlasts);
-  }
+  for (std::size_t i = 0; i < names.size() && status.ok(); ++i)
+    status = co_await change_all(&names[i], apply, &outlasts);
   co_return co_await outlast(std::move(status), outlasts);
 }
 

@@ -48,8 +48,7 @@ reactor::Task<Status> PlaceReader::read(std::span<const RecordPlace> places) {
   }
   for (std::size_t first = 0; first < reads_.size();) first = add_run(first, gap_bytes);
   Status status = co_await batches_.run(transaction_.mutable_counters(), Stage::read);
-  if (status.ok()) status = transaction_.check_going_on();
-  co_return status;
+  co_return status.ok() ? transaction_.check_going_on() : status;
 }
 
 PlaceReader::Decision PlaceReader::decide(const Read& read, std::span<const std::byte>& payload) {

@@ -65,17 +65,19 @@ reactor::Task<Status> SlotJournals::open_here(std::vector<ServerId> hosts) {
   Status status = co_await calls.run(calls::kOpenJournalMethod, uncounted);
   for (const ServerId host : hosts) {
     if (calls.reply(host).empty()) continue;  // its error is in the status
-    const auto opened =
-        calls::decode_open_journal_reply(calls.reply(host), cluster_.region_map(host).limit_bytes);
-    if (!opened || opened->ring_bytes == 0) {
-      if (status.ok()) status = unusable("a journal");
-      continue;
-    }
-    streams_.open({slot_, host, opened->position}, GlobalAddress(host, opened->ring_offset),
-                  opened->ring_bytes);
-    flushes_[host].durable = opened->position;
+    Status opened = open_stream(host, calls.reply(host));
+    if (status.ok()) status = std::move(opened);
   }
   co_return status;
+}
+
+Status SlotJournals::open_stream(ServerId host, std::string_view reply) {
+  const auto opened = calls::decode_open_journal_reply(reply, cluster_.region_map(host).limit_bytes);
+  if (!opened || opened->ring_bytes == 0) return unusable("a journal");
+  streams_.open({slot_, host, opened->position}, GlobalAddress(host, opened->ring_offset),
+                opened->ring_bytes);
+  flushes_[host].durable = opened->position;
+  return {};
 }
 
 bool SlotJournals::take_credit(std::span<const HostBytes> parts) {
@@ -132,7 +134,8 @@ void SlotJournals::post(ServerId host) {
   cluster_.channel(host).post(flush.call);
 }
 
-Status SlotJournals::learn(ServerId host) {
+Status SlotJournals::learn(ServerId host, Status answered) {
+  if (!answered.ok()) return answered;
   Flush& flush = flushes_.at(host);
   const auto reply = calls::decode_flush_reply(flush.call.reply);
   if (!reply || reply->durable_position > streams_.at(host).end() ||
@@ -152,7 +155,7 @@ reactor::Task<void> SlotJournals::run(ServerId host) {
   std::uint64_t progress_ns = cluster_.executor().now_ns();
   while (true) {
     Status status = co_await flush.call.done();
-    if (status.ok()) status = learn(host);
+    status = learn(host, std::move(status));
     const bool full = !status.ok() && status.code() == ErrorCode::disk_full;
     if (full) flush.log_full = true;
     ++flush.answers;

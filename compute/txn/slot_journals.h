@@ -101,8 +101,10 @@ class SlotJournals {
   void start(layout::ServerId host);
   void post(layout::ServerId host);
   reactor::Task<void> run(layout::ServerId host);
-  Status learn(layout::ServerId host);
+  // From the answer to a FLUSH; `answered`: its error.
+  Status learn(layout::ServerId host, Status answered);
   reactor::Task<Status> open_here(std::vector<layout::ServerId> hosts);
+  Status open_stream(layout::ServerId host, std::string_view reply);
 
   Cluster& cluster_;
   const std::uint32_t& through_;

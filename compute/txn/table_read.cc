@@ -114,9 +114,8 @@ reactor::Task<Status> TableRead::next_block(txn::RowBlock& rows) {
         if (whole_) own_inserts(rows);
         break;
       }
-      status = co_await receive();
-      if (status.ok()) status = take_rows(rows);
-      if (!status.ok()) co_return status;
+      if (Status received = co_await receive(); !received.ok()) co_return received;
+      if (Status taken = take_rows(rows); !taken.ok()) co_return taken;
     }
     if (next_place_ < places_.size()) status = co_await look_up(&rows);
     if (!status.ok()) co_return status;

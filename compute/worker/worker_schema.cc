@@ -62,24 +62,24 @@ reactor::Task<Status> WorkerSchema::create_routine(txn::RoutineDefinition defini
   const std::shared_ptr<Connection> connection = current_.get();
   if (connection == nullptr) co_return current_.not_connected();
   Status status = co_await connection->routines.create(std::move(definition));
-  if (status.ok()) status = co_await show_change(connection);
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await show_change(connection);
 }
 
 reactor::Task<Status> WorkerSchema::drop_routine(std::string name, std::uint64_t version) {
   const std::shared_ptr<Connection> connection = current_.get();
   if (connection == nullptr) co_return current_.not_connected();
   Status status = co_await connection->routines.drop(std::move(name), version);
-  if (status.ok()) status = co_await show_change(connection);
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await show_change(connection);
 }
 
 reactor::Task<Status> WorkerSchema::change_roles(txn::RoleChange change) {
   const std::shared_ptr<Connection> connection = current_.get();
   if (connection == nullptr) co_return current_.not_connected();
   Status status = co_await connection->role_changes.make(std::move(change));
-  if (status.ok()) status = co_await show_change(connection);
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await show_change(connection);
 }
 
 reactor::Task<Status> WorkerSchema::show_change(std::shared_ptr<Connection> changed) {

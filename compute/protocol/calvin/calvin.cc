@@ -80,7 +80,8 @@ reactor::Task<Status> Calvin::take_turn() {
       co_await turn_->changed.wait_until(worker.executor.now_ns() + kCheck_ns);
       if (since_ns == 0 && turn_->state == Turn::State::ordered) since_ns = worker.executor.now_ns();
       if (since_ns != 0) status = transaction().check_lock_wait({}, since_ns);
-      if (status.ok()) status = transaction().check_going_on();
+      if (!status.ok()) break;
+      status = transaction().check_going_on();
     }
   }
   timer.end(txn::Wait::held);

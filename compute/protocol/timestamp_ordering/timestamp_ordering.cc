@@ -172,6 +172,16 @@ reactor::Task<Status> TimestampOrdering::validate(const Locked& locked) {
   co_return co_await check_all(&doubtful, &locked.chains);
 }
 
+reactor::Task<Status> TimestampOrdering::check_reads(SeenRows* rows) {
+  scanned_.insert(scanned_.end(), rows->begin(), rows->end());
+  rows->clear();
+  if (may_have_missed()) {
+    if (Status status = co_await go_after_forgotten(); !status.ok()) co_return status;
+  }
+  if (Status status = place(); !status.ok()) co_return status;
+  co_return co_await check_all(rows, nullptr);
+}
+
 reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
   const ReadSet::Mark mark = read_set_.mark();
   const std::size_t scanned = scanned_.size();
@@ -183,12 +193,7 @@ reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
   if (commits) {
     status = co_await commit_reads(&rows);
   } else {
-    // All reads were true at once: no lease is needed yet.
-    scanned_.insert(scanned_.end(), rows.begin(), rows.end());
-    rows.clear();
-    if (may_have_missed()) status = co_await go_after_forgotten();
-    if (status.ok()) status = place();
-    if (status.ok()) status = co_await check_all(&rows, nullptr);
+    status = co_await check_reads(&rows);
   }
   read_set_.forget(mark);
   scanned_.resize(scanned);

@@ -120,6 +120,8 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   reactor::Task<Status> commit_reads(const SeenRows* rows);
   // Leases of those rows, and floors, to the timestamp; `doubtful`: rows that are locked or changed.
   reactor::Task<Status> raise(const SeenRows* rows, bool forgets, SeenRows* doubtful);
+  // The reads were true at once: no lease is needed yet. `rows`: those that are read so far.
+  reactor::Task<Status> check_reads(SeenRows* rows);
   // Validates the reads without a lease, behind the floors, and again the doubtful rows.
   reactor::Task<Status> check_all(SeenRows* doubtful, const ChainLocks* chains);
   reactor::Task<Status> check(const SeenRows* rows, SeenRows* doubtful);

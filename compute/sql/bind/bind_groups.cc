@@ -332,7 +332,8 @@ Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* 
   Status status;
   for (WindowCall& call : windows) {
     call.for_each_expression([&](ExprPtr& expr) {
-      if (status.ok()) status = reader.read(expr);
+      if (!status.ok()) return;
+      status = reader.read(expr);
     });
   }
   return status;

@@ -1,5 +1,5 @@
 // Binders pass errors on by these two macros, since nearly each of their lines may fail. All other code of
-// compute/ writes it out: the Status or Result in one statement, then `if (!status.ok()) return status;`.
+// compute/ writes it out: `if (!status.ok()) return status;`, in the statement of the call or behind it.
 #pragma once
 
 #include "common/base/error.h"

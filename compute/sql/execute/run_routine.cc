@@ -314,13 +314,19 @@ Task<Status> RoutineRun::handle(const BlockStep* block, txn::Transaction::Savepo
   const Status outer = std::exchange(handled_, status);
   ErrorFields outer_fields = std::exchange(handled_fields_, std::exchange(caller_.error, {}));
   has_context_ = false;
-  Status done = set(block->sqlstate_slot, Datum::of_text(sqlstate));
-  if (done.ok()) done = set(block->message_slot, Datum::of_text(handled_.message()));
   *flow = {};
-  if (done.ok()) done = co_await run_steps(&handler->steps, flow);
+  Status done = co_await run_handler(block, &*handler, &sqlstate, flow);
   handled_ = outer;
   handled_fields_ = std::move(outer_fields);
   co_return done;
+}
+
+Task<Status> RoutineRun::run_handler(const BlockStep* block, const BlockStep::Handler* handler,
+                                     const std::string* sqlstate, Flow* flow) {
+  if (Status status = set(block->sqlstate_slot, Datum::of_text(*sqlstate)); !status.ok()) co_return status;
+  Status status = set(block->message_slot, Datum::of_text(handled_.message()));
+  if (!status.ok()) co_return status;
+  co_return co_await run_steps(&handler->steps, flow);
 }
 
 Task<Status> RoutineRun::assign(const AssignStep* step) {

@@ -100,6 +100,9 @@ class RoutineRun {
   reactor::Task<Status> run_block(const BlockStep* block, Flow* flow);
   reactor::Task<Status> handle(const BlockStep* block, txn::Transaction::Savepoint mark, Status status,
                                Flow* flow);
+  // The steps of the handler, of an error that is noted (handled_).
+  reactor::Task<Status> run_handler(const BlockStep* block, const BlockStep::Handler* handler,
+                                    const std::string* sqlstate, Flow* flow);
   reactor::Task<Status> run_if(const IfStep* step, Flow* flow);
   reactor::Task<Status> run_loop(const LoopStep* loop, Flow* flow);
   // The loop's bounds, and its step if it has one: without it, `step` stays as it is.

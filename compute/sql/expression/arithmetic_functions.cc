@@ -85,8 +85,9 @@ Status multiple_of_numeric(const EvalContext&, Values a, Datum& out) {
     // A whole number.
     const Result<Decimal> times = divide(left, *divisor);
     if (!times.ok()) return times.status();
-    result = multiply(truncated(*times, 0), right);
-    if (result.ok()) result = rescale(*result, scale);
+    const Result<Decimal> multiple = multiply(truncated(*times, 0), right);
+    if (!multiple.ok()) return multiple.status();
+    result = rescale(*multiple, scale);
   }
   if (!result.ok()) return result.status();
   out = Datum::of_decimal(*result);

@@ -479,9 +479,8 @@ Status evaluate_operator(const Expr& expr, const EvalContext& context, Datum& ou
     return {};
   }
   work.charge(Work::kOperator_units);
-  Status status = apply_operator(expr, context, out);
-  if (status.ok()) status = check_memory(context);
-  if (!status.ok()) return status;
+  if (Status status = apply_operator(expr, context, out); !status.ok()) return status;
+  if (Status status = check_memory(context); !status.ok()) return status;
   if (work.exhausted() || work.remembers()) work.remember(expr, {true, out, {}});
   return work.exhausted() ? work.pause() : Status();
 }

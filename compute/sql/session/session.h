@@ -215,8 +215,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> keep_all_rows(Portal& portal, ResultSink& sink, bool autocommit);
   reactor::Task<Status> read_rows(std::uint64_t count, Portal* portal, Receiver to,
                                   std::uint64_t* rows) override;
-  // Runs the query of a cursor to its end, in a transaction of its own or in the session's, and keeps its
-  // rows.
+  // Runs the query of a cursor to its end, in a transaction of its own (`alone`) or in the session's, and
+  // keeps its rows.
   reactor::Task<Status> run_and_keep(Portal* portal, bool alone, ResultSink* sink);
   // Keeps the rows that are left of a portal.
   reactor::Task<Status> keep_rest(Portal* portal, ResultSink* sink);

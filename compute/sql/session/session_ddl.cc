@@ -267,10 +267,9 @@ Task<Status> Session::run_reindex(const ReindexPlan& plan, ResultSink& sink) {
   Result<FoundRelation> relation = co_await find_relation(&engine_, std::move(wanted));
   if (!relation.ok()) co_return relation.status();
   Status status = check_reindexable(*relation, plan.name, plan.of_table);
-  if (status.ok()) {
-    status = rights_.check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
-                                        plan.of_table ? "table" : "index", plan.name);
-  }
+  if (!status.ok()) co_return status;
+  status = rights_.check_object_owner({storage::ObjectKind::table, relation->table->id, {}},
+                                      plan.of_table ? "table" : "index", plan.name);
   if (!status.ok()) co_return status;
   if (!plan.of_table) {
     wanted = plan.name;

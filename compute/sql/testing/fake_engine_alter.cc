@@ -97,8 +97,7 @@ void FakeEngine::change_references(std::uint32_t table,
 Status FakeEngine::fill_table(const txn::TableReplacement& replacement,
                               const std::vector<std::vector<std::byte>>& rows) {
   const std::string& name = replacement.definition.name;
-  Status status = add_table(replacement.definition);
-  if (!status.ok()) return status;
+  if (Status status = add_table(replacement.definition); !status.ok()) return status;
   const TableRef table = tables_.find(name)->second;
   Rows& data = data_[table->id];
   ++clock_;
@@ -110,13 +109,13 @@ Status FakeEngine::fill_table(const txn::TableReplacement& replacement,
                     "could not create unique index \"" + table->primary_key_name() + "\"");
     versions.push_back({clock_, false, row});
   }
-  status = add_constraints(replacement.definition);
+  if (Status status = add_constraints(replacement.definition); !status.ok()) return status;
   for (const txn::IndexDefinition& index : replacement.indexes) {
     txn::IndexDefinition definition = index;
     definition.table = name;
-    if (status.ok()) status = add_index(definition, Constraint::none);
+    if (Status status = add_index(definition, Constraint::none); !status.ok()) return status;
   }
-  return status;
+  return {};
 }
 
 }  // namespace namdb::sql::testing

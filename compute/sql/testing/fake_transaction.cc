@@ -71,9 +71,8 @@ class FakeTransaction : public txn::Transaction, public txn::TransactionFacts, p
     if (Status status = expired(); !status.ok()) co_return status;
     const std::uint64_t since_ns = engine_.executor_.now_ns();
     do {
-      Status status = check_interrupt();
-      if (status.ok()) status = check_wait({}, since_ns);
-      if (!status.ok()) co_return status;
+      if (Status status = check_interrupt(); !status.ok()) co_return status;
+      if (Status status = check_wait({}, since_ns); !status.ok()) co_return status;
       if (engine_.hold_fetches_) co_await engine_.executor_.sleep_for(kMillisecond_ns);
     } while (engine_.hold_fetches_);
     if (Status status = engine_.take_failure(engine_.failing_fetches_); !status.ok()) co_return status;

@@ -9,6 +9,7 @@ import banned_calls
 import circles
 import coroutines
 import docs
+import error_chains
 import layering
 import prose
 import sources
@@ -150,6 +151,24 @@ class Coroutines(unittest.TestCase):
         self.assertEqual(self.check("auto x = a ? co_await f() : b;"), 1)
         self.assertEqual(self.check("switch (co_await f(a)) { case 1: break; }"), 1)
         self.assertEqual(self.check("switch (f(a)) { case 1: co_await g(); }"), 0)
+
+
+class ErrorChains(unittest.TestCase):
+    def check(self, code, path="compute/sql/x.cc"):
+        return count(error_chains.check(path, code))
+
+    def test_a_call_behind_the_check_of_a_status_is_found(self):
+        for line in ("if (status.ok()) status = f();", "if (status.ok()) status = co_await g.f(a, b);", "if (status.ok())\n  status = f();",
+                     "if (result.ok()) result = rescale(*result, 2);"):
+            self.assertEqual(self.check(line), 1, line)
+
+    def test_checks_and_first_errors_are_let_pass(self):
+        for line in ("if (!status.ok()) co_return status;", "if (Status status = f(); !status.ok()) return status;",
+                     "if (status.ok()) other = f();", "if (status.ok() && due()) status = f();", "// if (status.ok()) status = f();",
+                     "if (status.ok()) status = std::move(other);", "if (status.ok()) status = other;",
+                     "if (failure_.ok()) failure_ = Status(ErrorCode::internal, text());", "if (first.ok()) first = named(server, status);"):
+            self.assertEqual(self.check(line), 0, line)
+        self.assertEqual(self.check("if (status.ok()) status = f();", "memory/x.cc"), 0)
 
 
 class Text(unittest.TestCase):

@@ -19,7 +19,7 @@ import times
 PRESET = "release"
 # Of a test that has never run here.
 UNKNOWN_SECONDS = 10.0
-LINTS = ("format", "layering", "banned_calls", "coroutines", "prose", "text")
+LINTS = ("format", "layering", "banned_calls", "coroutines", "error_chains", "prose", "text")
 # A change of any file may break what these say of another one, so they look at the whole tree.
 WHOLE_LINTS = ("circles", "docs")
 # Which runs of the simulator and of real daemons look at a folder most closely.
