@@ -182,6 +182,7 @@ Task<Status> Session::commit_transaction(std::string_view statistics_name) {
   if (transaction_ != nullptr) {
     transaction_->answer_when_logged(settings_.answers_when_logged());  // as set since it began
     if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction_.get(), /*all=*/true);
+    if (status.ok()) status = co_await empty_temporary(transaction_.get());
     if (status.ok()) status = as_conflict(co_await transaction_->commit(), *transaction_);
     if (!status.ok()) describe_error(status, *transaction_);
     end_id(status);
@@ -284,6 +285,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     resolved_constraints_.clear();
     deferred_.forget();
     note_resolved(*portal.plan);
+    temporary_.note_writes(portal.plan->writes);
     Status status = interrupt_.check();
     const LabelWatch labels;
     if (status.ok()) status = co_await run_plan(run, *portal.plan, portal, 0);
@@ -292,6 +294,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     if (status.ok() && !deferred_.empty()) status = co_await check_deferred(transaction.get(), /*all=*/true);
     if (status.ok() && forbid_writes && transaction->has_writes()) status = read_only_error("CALL");
     if (status.ok()) status = rights_.check_rights_again(*portal.plan);
+    if (status.ok()) status = co_await empty_temporary(transaction.get());
     if (!status.ok()) status = co_await txn::confirm_error(transaction.get(), std::move(status));
     if (status.ok()) status = as_conflict(co_await transaction->commit(), *transaction);
     end_id(status);
@@ -343,6 +346,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   if (portal.cursor == nullptr) portal.state.clear();
   Run run = make_run(transaction_.get(), portal, sink);
   note_resolved(plan);
+  temporary_.note_writes(plan.writes);
   Status status = interrupt_.check();
   const LabelWatch labels;
   if (status.ok()) status = co_await run_plan(run, plan, portal, max_rows);

@@ -321,6 +321,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<void> sweep_temporary();
   reactor::Task<void> drop_temporary(std::string stored_name);
   reactor::Task<void> drop_all_temporary();
+  // Before a commit: deletes the rows of tables with ON COMMIT DELETE ROWS.
+  reactor::Task<Status> empty_temporary(txn::Transaction* transaction);
   // Those of ON COMMIT DROP join the drops of the block.
   void drop_temporary_at_commit();
 
