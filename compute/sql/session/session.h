@@ -203,6 +203,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> keep_all_rows(Portal& portal, ResultSink& sink, bool autocommit);
   reactor::Task<Status> read_rows(std::uint64_t count, Portal* portal, Receiver to,
                                   std::uint64_t* rows) override;
+  reactor::Task<Status> read_types() override { return types_.read(); }
   // Keeps the rows that are left of a portal.
   reactor::Task<Status> keep_rest(Portal* portal, ResultSink* sink);
   // The same of all portals that read one of the tables, before the transaction writes to it; null: of any
@@ -337,6 +338,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
 
   // dependent_objects_still_exist: it is in use now. One that is gone already is no error.
   reactor::Task<Status> drop_type(std::uint32_t id);
+  // All of them, or none.
+  reactor::Task<Status> drop_all_types(std::vector<std::uint32_t> ids);
   // The same at the end of a block, where a type that others use stays, with a warning.
   reactor::Task<Status> drop_type_unless_used(std::uint32_t id, ResultSink& sink);
 
