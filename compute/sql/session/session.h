@@ -318,7 +318,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Where the statement names temporary tables, or makes one: it becomes `renamed`, with their stored names.
   reactor::Task<Status> name_temporary(Node* statement, Json* renamed);
   reactor::Task<Status> begin_temporary();
-  // Once for each prefix, as soon as there is no block: drops the tables that other sessions have left behind.
+  // Once for each prefix, as soon as there is no block: drops the tables that others have left behind.
   reactor::Task<void> sweep_temporary();
   reactor::Task<void> drop_temporary(std::string stored_name);
   reactor::Task<void> drop_all_temporary();

@@ -82,7 +82,7 @@ class TemporaryTables final : public TemporaryNames {
   // DROP TABLE IF EXISTS in a block, of one that is gone; and the block's commit.
   void drop_gone(const std::string& stored_name);
   void forget_dropped_gone();
-  // The names of those that the block has dropped so far; and a rollback, after which these are dropped still.
+  // The names of those that the block has dropped so far; and a rollback, behind which these stay dropped.
   std::set<std::string> dropped_gone() const;
   void restore_gone(const std::set<std::string>& dropped);
 
