@@ -299,7 +299,7 @@ Task<Status> TypeUses::find_type_dependents(std::uint32_t id, Dependents* depend
     const std::string& name =
         table->replaces == 0 || replaced == tables.end() ? table->name : (*replaced)->name;
     if (block_.dropped.contains(name)) continue;
-    const Columns unused = unused_columns(*table, block_);
+    const Columns unused = table->replaces == 0 ? unused_columns(*table, block_) : Columns();
     for (const layout::Column& column : table->schema.columns()) {
       const std::string owner = is_index_column(column) ? "an index of table " + name
                                                         : "column " + column.name + " of table " + name;
