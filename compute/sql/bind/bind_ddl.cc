@@ -157,7 +157,6 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   const bool temporary = is_temporary(text(*find(body, "relation"), "relname"));
   if (!on_commit.empty() && on_commit != "ONCOMMIT_NOOP" && !temporary)
     return Status(ErrorCode::invalid_table_definition, "ON COMMIT can only be used on temporary tables");
-  if (on_commit == "ONCOMMIT_DELETE_ROWS") return unsupported("ON COMMIT DELETE ROWS");
   CreateTablePlan create;
   const Json& relation = *find(body, "relation");
   NAMDB_SQL_CHECK(check_schema(text(relation, "schemaname")));
@@ -174,6 +173,7 @@ Result<Plan> bind_create_table(StatementBinder& binder, const Json& body) {
   }
   create.if_not_exists = flag(body, "if_not_exists");
   create.drops_at_commit = on_commit == "ONCOMMIT_DROP";
+  create.is_emptied = on_commit == "ONCOMMIT_DELETE_ROWS";
   Definition definition;
   definition.table = create.table.name;
   for (const Json& item : list(body, "tableElts")) {

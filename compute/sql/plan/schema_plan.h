@@ -79,6 +79,7 @@ struct CreateTablePlan {
   std::map<std::string, ColumnSequence> sequence_options;  // of these, by column
   bool if_not_exists = false;
   bool drops_at_commit = false;  // a temporary table: with the transaction that makes it
+  bool is_emptied = false;       // a temporary table: at the end of each transaction
 };
 
 // ALTER TABLE, and RENAME. The table's new definition, and how its rows are made from those that are there.

@@ -1,7 +1,13 @@
 #include "compute/sql/session/cursor_moves.h"
 
 #include <algorithm>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "compute/sql/value/enumeration.h"
+#include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
 
@@ -12,6 +18,20 @@ namespace {
 Status only_forward_error() {
   return Status(ErrorCode::portal_not_ready, "cursor can only scan forward",
                 "Declare it with SCROLL option to enable backward scan.");
+}
+
+bool has_enumerations(const std::vector<ResultColumn>& columns) {
+  return std::ranges::any_of(columns, [](const ResultColumn& column) { return is_made(column.type.id); });
+}
+
+bool knows_labels(const std::vector<ResultColumn>& columns, std::span<const Datum> row) {
+  const LabelWatch labels;
+  std::string shown;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (is_made(columns[i].type.id) && !row[i].null)
+      append_text(shown, columns[i].type, row[i], absl::UTCTimeZone());
+  }
+  return !labels.has_missed();
 }
 
 std::uint64_t magnitude(std::int64_t count) {
@@ -138,11 +158,20 @@ Task<Status> CursorMoves::give_kept(Portal* portal, std::uint64_t first, std::ui
                                     Receiver to) {
   if (!to.gives_rows) co_return Status();
   const CursorState& cursor = portal->as_cursor;
+  const std::vector<ResultColumn>& columns = portal->plan->columns;
+  bool asks_for_labels = has_enumerations(columns);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t row = (backward ? first - i : first + i) - cursor.kept_from;
+    Status status;
+    // Another server may have added the label: rows are kept without asking for it. All that kept rows have
+    // are in the catalog of now.
+    if (asks_for_labels && !knows_labels(columns, (*cursor.kept)[row])) {
+      asks_for_labels = false;
+      status = co_await source_.read_types();
+      if (!status.ok()) co_return status;
+    }
     to.sink.add_row((*cursor.kept)[row]);
     work_.charge(Work::kRow_units);
-    Status status;
     if (to.sink.congested()) status = co_await to.sink.relieve();
     if (status.ok() && work_.due()) {
       co_await executor_.yield();

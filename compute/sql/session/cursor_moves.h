@@ -31,6 +31,8 @@ class CursorMoves {
     // Reads new rows of the portal's statement.
     virtual reactor::Task<Status> read_rows(std::uint64_t count, Portal* portal, Receiver to,
                                             std::uint64_t* rows) = 0;
+    // Reads the labels of enumerations from the catalog of now.
+    virtual reactor::Task<Status> read_types() = 0;
   };
   static constexpr std::uint64_t kAllRows = ~std::uint64_t{0};
 

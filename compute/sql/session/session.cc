@@ -185,6 +185,7 @@ Task<Status> Session::check_and_commit() {
     Status status = co_await check_deferred(transaction_.get(), /*all=*/true);
     if (!status.ok()) co_return status;
   }
+  if (Status emptied = co_await empty_temporary(transaction_.get()); !emptied.ok()) co_return emptied;
   co_return as_conflict(co_await transaction_->commit(), *transaction_);
 }
 
@@ -277,7 +278,8 @@ Task<Status> Session::run_alone(Run& run, Portal& portal, txn::Transaction* tran
   if (!deferred_.empty()) status = co_await check_deferred(transaction, /*all=*/true);
   if (!status.ok()) co_return status;
   if (forbid_writes && transaction->has_writes()) co_return read_only_error("CALL");
-  co_return rights_.check_rights_again(*portal.plan);
+  if (Status allowed = rights_.check_rights_again(*portal.plan); !allowed.ok()) co_return allowed;
+  co_return co_await empty_temporary(transaction);
 }
 
 Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completion& completion) {
@@ -305,6 +307,7 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     resolved_constraints_.clear();
     deferred_.forget();
     note_resolved(*portal.plan);
+    temporary_.note_writes(portal.plan->writes);
     Status status = co_await run_alone(run, portal, transaction.get(), forbid_writes);
     if (status.ok()) {
       status = as_conflict(co_await transaction->commit(), *transaction);
@@ -374,6 +377,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   if (portal.cursor == nullptr) portal.state.clear();
   Run run = make_run(transaction_.get(), portal, sink);
   note_resolved(plan);
+  temporary_.note_writes(plan.writes);
   Status status = co_await run_within(run, portal, max_rows, calls);
   if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
   if (!status.ok()) co_return status;

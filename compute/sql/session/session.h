@@ -218,6 +218,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Runs the query of a cursor to its end, in a transaction of its own (`alone`) or in the session's, and
   // keeps its rows.
   reactor::Task<Status> run_and_keep(Portal* portal, bool alone, ResultSink* sink);
+  reactor::Task<Status> read_types() override { return types_.read(); }
   // Keeps the rows that are left of a portal.
   reactor::Task<Status> keep_rest(Portal* portal, ResultSink* sink);
   // The same of all portals that read one of the tables, before the transaction writes to it; null: of any
@@ -336,10 +337,12 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Where the statement names temporary tables, or makes one: it becomes `renamed`, with their stored names.
   reactor::Task<Status> name_temporary(Node* statement, Json* renamed);
   reactor::Task<Status> begin_temporary();
-  // Once for each prefix, as soon as there is no block: drops the tables that other sessions have left.
+  // Once for each prefix, as soon as there is no block: drops the tables that others have left behind.
   reactor::Task<void> sweep_temporary();
   reactor::Task<void> drop_temporary(std::string stored_name);
   reactor::Task<void> drop_all_temporary();
+  // Before a commit: deletes the rows of tables with ON COMMIT DELETE ROWS.
+  reactor::Task<Status> empty_temporary(txn::Transaction* transaction);
   // Those of ON COMMIT DROP join the drops of the block.
   void drop_temporary_at_commit();
 
@@ -354,6 +357,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
 
   // dependent_objects_still_exist: it is in use now. One that is gone already is no error.
   reactor::Task<Status> drop_type(std::uint32_t id);
+  // All of them, or none.
+  reactor::Task<Status> drop_all_types(std::vector<std::uint32_t> ids);
   // The same at the end of a block, where a type that others use stays, with a warning.
   reactor::Task<Status> drop_type_unless_used(std::uint32_t id, ResultSink& sink);
 

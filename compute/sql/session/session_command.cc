@@ -344,6 +344,7 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& mess
   portal.state.clear();
   portal.state.costs = &explained.parts;
   Run run = make_run(&used, portal, sink);
+  temporary_.note_writes(plan.writes);
   Portal scratch;
   const LabelWatch labels;
   Status status = co_await run_plan(run, plan, scratch, 0);
@@ -352,6 +353,7 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& mess
   portal.state.costs = nullptr;
   if (status.ok() && own && !deferred_.empty()) status = co_await check_deferred(&used, /*all=*/true);
   if (own) deferred_.forget();
+  if (status.ok() && own) status = co_await empty_temporary(&used);
   if (status.ok() && own) status = co_await used.commit();
   if (own) end_id(status);
   if (!status.ok()) co_return status;

@@ -156,6 +156,10 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
         "A relation has an associated type of the same name, so you must use a name that doesn't conflict "
         "with any existing type.");
   }
+  if (status.ok()) {
+    status =
+        temporary_.check_references(plan.table.name, plan.table.foreign_keys, plan.is_emptied, error_.detail);
+  }
   if (!status.ok()) co_return status;
   definition.owner = rights_.owner_of_new();
   if (!plan.sequences.empty()) {
@@ -195,7 +199,7 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
       co_return status;
     }
   }
-  if (status.ok()) temporary_.note(plan.table.name);
+  if (status.ok()) temporary_.note(plan.table.name, plan.is_emptied);
   if (status.ok() && made != nullptr) *made = plan.table.name;
   // Another session has made it meanwhile.
   if (is_new && !status.ok()) {

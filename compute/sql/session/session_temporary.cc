@@ -1,5 +1,6 @@
 // Temporary tables in the catalog: of the session alone, and gone with it. Those of servers that have ended
 // are dropped when a session makes its first one.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -84,6 +85,28 @@ Task<void> Session::end() {
   const Status undone = co_await undo_block_ddl(silent);
   static_cast<void>(undone);  // there is nobody to tell
   co_await drop_all_temporary();
+}
+
+// Rows of these tables are all the transaction's own.
+Task<Status> Session::empty_temporary(txn::Transaction* transaction) {
+  const std::vector<storage::TableRef> emptied = temporary_.take_emptied();
+  if (emptied.empty() || !transaction->has_writes()) co_return Status();
+  for (const storage::TableRef& table : engine_.cached_tables()) {
+    const bool is_emptied =
+        std::ranges::any_of(emptied, [&table](const auto& other) { return other->id == table->id; });
+    Status status = temporary_.check_references(table->name, table->foreign_keys, is_emptied, error_.detail);
+    if (!status.ok()) co_return status;
+  }
+  TruncatePlan truncate;
+  for (const storage::TableRef& table : emptied) {
+    DeletePlan& deletion = truncate.tables.emplace_back();
+    deletion.source.table = table;
+    deletion.source.name = table->name;
+  }
+  Portal scratch;
+  SilentSink silent;
+  Run run = make_run(transaction, scratch, silent);
+  co_return co_await run_truncate(run, truncate);
 }
 
 void Session::drop_temporary_at_commit() {

@@ -188,16 +188,15 @@ Task<Status> Session::drop_types(const EnumerationPlan& plan, ResultSink& sink) 
   drop.kind = RelationKind::type;
   Status status = check_dependents(drop, there, dependents, sink);
   if (!status.ok()) co_return status;
-  for (std::string& name : there) {
+  std::vector<std::uint32_t> dropped;
+  for (const std::string& name : there) {
     const std::uint32_t id = enumeration_id(facts_.types->find(name)->second);
-    if (state_ == State::block) {
-      // An index may have the name, too.
-      block_.drop(type_key(name), {RelationKind::type, id});
-    } else {
-      status = co_await drop_type(id);
-      if (!status.ok()) co_return status;
-    }
+    // An index may have the name, too.
+    if (state_ == State::block) block_.drop(type_key(name), {RelationKind::type, id});
+    if (state_ != State::block) dropped.push_back(id);
   }
+  status = co_await drop_all_types(std::move(dropped));
+  if (!status.ok()) co_return status;
   co_return co_await types_.read();
 }
 
@@ -227,6 +226,32 @@ Task<Status> Session::drop_type(std::uint32_t id) {
     status = co_await engine_.drop_routine(std::move(key), (*there)->version);
     if (status.ok() || status.code() != ErrorCode::undefined_function) co_return status;
   }
+}
+
+// The catalog drops one after the other. Nothing uses those that are gone, so after an error others with the
+// same labels take their places.
+Task<Status> Session::drop_all_types(std::vector<std::uint32_t> ids) {
+  std::vector<txn::RoutineDefinition> gone;
+  for (const std::uint32_t id : ids) {
+    const auto all = co_await engine_.routines();
+    if (!all.ok()) co_return all.status();
+    const auto there = std::ranges::find(*all, id, [](const auto& routine) { return routine->id; });
+    follow_roles();
+    if (there != all->end()) {
+      txn::RoutineDefinition& definition = gone.emplace_back();
+      definition.name = (*there)->name;
+      definition.text = (*there)->definition;
+      definition.owner = facts_.roles->owner_of({storage::ObjectKind::routine, 0, definition.name});
+    }
+    Status status = co_await drop_type(id);
+    if (status.ok()) continue;
+    if (there != all->end()) gone.pop_back();
+    // The first error tells more.
+    for (txn::RoutineDefinition& definition : gone)
+      static_cast<void>(co_await engine_.create_routine(std::move(definition)));
+    co_return status;
+  }
+  co_return Status();
 }
 
 Task<Status> Session::drop_type_unless_used(std::uint32_t id, ResultSink& sink) {

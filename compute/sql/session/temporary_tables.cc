@@ -53,11 +53,11 @@ bool TemporaryTables::is_gone(const TemporaryTable& table) const {
   return !table.stored_name.starts_with(prefix_) || engine_.cached_table(table.stored_name) == nullptr;
 }
 
-void TemporaryTables::note(const std::string& stored_name) {
+void TemporaryTables::note(const std::string& stored_name, bool is_emptied) {
   if (prefix_.empty() || !stored_name.starts_with(prefix_)) return;
   ++changes_;
   tables_.insert_or_assign(std::string(without_prefix(stored_name)),
-                           TemporaryTable{stored_name, engine_.cached_table(stored_name)});
+                           TemporaryTable{stored_name, engine_.cached_table(stored_name), false, is_emptied});
 }
 
 void TemporaryTables::forget(const std::string& stored_name) {
@@ -90,6 +90,39 @@ void TemporaryTables::put_back(const TemporaryTable* replaced) {
   if (replaced == nullptr) return;
   ++changes_;
   tables_.insert_or_assign(std::string(without_prefix(replaced->stored_name)), *replaced);
+}
+
+std::vector<storage::TableRef> TemporaryTables::emptied() const {
+  std::vector<storage::TableRef> found;
+  for (const auto& [name, table] : tables_) {
+    storage::TableRef there = table.is_emptied ? engine_.cached_table(table.stored_name) : nullptr;
+    if (there != nullptr) found.push_back(std::move(there));
+  }
+  return found;
+}
+
+void TemporaryTables::note_writes(std::span<const std::uint32_t> tables) {
+  if (has_writes_ || tables_.empty()) return;
+  has_writes_ = std::ranges::any_of(emptied(), [tables](const storage::TableRef& table) {
+    return std::ranges::find(tables, table->id) != tables.end();
+  });
+}
+
+std::vector<storage::TableRef> TemporaryTables::take_emptied() {
+  return std::exchange(has_writes_, false) ? emptied() : std::vector<storage::TableRef>();
+}
+
+Status TemporaryTables::check_references(std::string_view table, const std::vector<storage::ForeignKey>& keys,
+                                         bool is_emptied, std::string& detail) const {
+  if (is_emptied || keys.empty()) return {};
+  for (const storage::TableRef& parent : emptied()) {
+    if (std::ranges::find(keys, parent->id, &storage::ForeignKey::references) == keys.end()) continue;
+    detail = "Table \"" + std::string(without_prefix(table)) + "\" references \"" +
+             std::string(without_prefix(parent->name)) +
+             "\", but they do not have the same ON COMMIT setting.";
+    return Status(ErrorCode::feature_not_supported, "unsupported ON COMMIT and foreign key combination");
+  }
+  return {};
 }
 
 void TemporaryTables::drop_gone(const std::string& stored_name) {

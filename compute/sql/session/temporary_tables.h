@@ -7,16 +7,20 @@
 // Belongs to its session, which tells it of the tables that it makes and drops in the catalog.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
 #include "compute/api/engine.h"
+#include "compute/api/table.h"
 #include "compute/sql/session/block_changes.h"
 #include "compute/sql/syntax/temporary_names.h"
 
@@ -27,6 +31,7 @@ struct TemporaryTable {
   std::string stored_name;
   storage::TableRef seen;         // as it was when the session saw it last; null: it never did
   bool dropped_in_block = false;  // the block has dropped it when it was gone already
+  bool is_emptied = false;        // ON COMMIT DELETE ROWS
 };
 
 class TemporaryTables final : public TemporaryNames {
@@ -59,7 +64,7 @@ class TemporaryTables final : public TemporaryNames {
   // It is there no more, or not under the prefix of now.
   bool is_gone(const TemporaryTable& table) const;
   // The session has made a table of that name, or dropped it. Nothing if it is not temporary.
-  void note(const std::string& stored_name);
+  void note(const std::string& stored_name, bool is_emptied);
   void forget(const std::string& stored_name);
   // The stored names of those that are there.
   std::vector<std::string> stored_names() const;
@@ -81,12 +86,24 @@ class TemporaryTables final : public TemporaryNames {
   std::set<std::string> dropped_gone() const;
   void restore_gone(const std::set<std::string>& dropped);
 
+  // A statement has written to the tables of these ids.
+  void note_writes(std::span<const std::uint32_t> tables);
+  // Before a commit: the tables with ON COMMIT DELETE ROWS; none, unless there were writes to one since the
+  // last commit.
+  std::vector<storage::TableRef> take_emptied();
+  // feature_not_supported: the table references one with ON COMMIT DELETE ROWS, and `is_emptied` says that it
+  // keeps its own rows. `detail` receives the error's.
+  Status check_references(std::string_view table, const std::vector<storage::ForeignKey>& keys,
+                          bool is_emptied, std::string& detail) const;
+
   // ON COMMIT DROP of a table of the block, and the block's end.
   void drop_at_commit(std::string stored_name) { of_block_.push_back(std::move(stored_name)); }
   std::vector<std::string> take_dropped_at_commit() { return std::exchange(of_block_, {}); }
   void forget_dropped_at_commit() { of_block_.clear(); }
 
  private:
+  std::vector<storage::TableRef> emptied() const;
+
   txn::Engine& engine_;
   const BlockChanges& block_;
   std::string prefix_;  // of the stored names; empty: there were none yet
@@ -94,6 +111,7 @@ class TemporaryTables final : public TemporaryNames {
   Tables tables_;                      // by the names of statements
   std::vector<std::string> of_block_;  // ON COMMIT DROP
   bool sweep_is_due_ = false;
+  bool has_writes_ = false;  // to tables with ON COMMIT DELETE ROWS
   std::uint64_t changes_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "compute/sql/session/type_uses.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,14 +44,17 @@ struct TableText {
   std::string expression;
 };
 
+using Columns = std::set<const layout::Column*>;
+
+// Without those of the columns `unused`.
 std::vector<TableText> texts_of(const std::string& table, const layout::Schema& schema,
-                                const std::vector<storage::TableCheck>& checks) {
+                                const std::vector<storage::TableCheck>& checks, const Columns& unused = {}) {
   std::vector<TableText> texts;
   for (const storage::TableCheck& check : checks)
     texts.push_back({"constraint " + check.name + " on table " + table, check.expression});
   for (const layout::Column& column : schema.columns()) {
     const auto generation = generation_of(column);
-    if (!generation) continue;
+    if (!generation || unused.contains(&column)) continue;
     const std::string owner = is_index_column(column) ? "an index of table " + table
                                                       : "column " + column.name + " of table " + table;
     texts.push_back({owner, generation->expression});
@@ -61,6 +65,22 @@ std::vector<TableText> texts_of(const std::string& table, const layout::Schema& 
 
 std::vector<TableText> texts_of(const storage::Table& table) {
   return texts_of(table.name, table.schema, table.checks);
+}
+
+// The columns of expressions that no index has, but for those that the block drops. They go when the table's
+// rows are replaced.
+Columns unused_columns(const storage::Table& table, const BlockChanges& block) {
+  Columns unused;
+  const std::vector<layout::Column>& columns = table.schema.columns();
+  for (std::uint32_t i = 0; i < columns.size(); ++i) {
+    if (!is_index_column(columns[i])) continue;
+    const bool is_used = std::ranges::any_of(table.indexes, [&](const storage::IndexRef& index) {
+      return !block.dropped.contains(index->name) &&
+             std::ranges::count(index->shape.columns(), i, &layout::IndexColumn::column) != 0;
+    });
+    if (!is_used) unused.insert(&columns[i]);
+  }
+  return unused;
 }
 
 void add_types(const layout::Schema& schema, std::map<std::uint32_t, std::string>& used) {
@@ -78,7 +98,11 @@ Task<Status> TypeUses::check_type_unnamed(const Enumeration* type) {
   for (const storage::RoutineRef& routine : *routines) {
     if (!is_procedure(*routine)) continue;
     const auto signature = read_signature(routine, facts_, routines_);
-    if (!signature.ok() || !has_type(**signature, type->id)) continue;
+    if (!signature.ok()) continue;
+    std::string definition = routine->definition;
+    const Result<bool> is_named = co_await names_type(std::move(definition), type);
+    if (!is_named.ok()) co_return is_named.status();
+    if (!*is_named && !has_type(**signature, type->id)) continue;
     co_return Status(
         ErrorCode::feature_not_supported,
         "RENAME of a type that function " + name_in_quotes(routine->name) + " names is not supported");
@@ -168,12 +192,18 @@ Task<Status> TypeUses::hold_types(const RoutineSignature* signature) {
   };
   add(signature->result);
   for (const RoutineParameter& parameter : signature->parameters) add(parameter.type);
-  if (used.empty()) co_return Status();
-  if (Status status = co_await hold_types(std::move(used)); !status.ok()) co_return status;
-  if (Status status = co_await types_.read(); !status.ok()) co_return status;
-  // A name of the text may mean nothing any more.
   const storage::RoutineRef made = engine_.cached_routine(signature->name);
-  co_return made == nullptr ? Status() : signature_of(made, &facts_).status();
+  if (made != nullptr) {
+    // The defaults of parameters, and an expression after RETURN, but no body in a string.
+    std::string definition = made->definition;
+    if (Status named = co_await add_named_types(std::move(definition), &used); !named.ok()) co_return named;
+  }
+  if (used.empty()) co_return Status();
+  if (Status held = co_await hold_types(std::move(used)); !held.ok()) co_return held;
+  if (Status read = co_await types_.read(); !read.ok()) co_return read;
+  // A name of the text may mean nothing any more.
+  const storage::RoutineRef now = engine_.cached_routine(signature->name);
+  co_return now == nullptr ? Status() : signature_of(now, &facts_).status();
 }
 
 // A type is written anew, as it is, so that its entry has another version: a drop or a RENAME that has not
@@ -267,10 +297,13 @@ Task<Status> TypeUses::find_type_dependents(std::uint32_t id, Dependents* depend
     const std::string& name =
         table->replaces == 0 || replaced == tables.end() ? table->name : (*replaced)->name;
     if (block_.dropped.contains(name)) continue;
+    const Columns unused = table->replaces == 0 ? unused_columns(*table, block_) : Columns();
     for (const layout::Column& column : table->schema.columns()) {
-      if (enumeration_of(column) == id) note("column " + column.name + " of table " + name);
+      const std::string owner = is_index_column(column) ? "an index of table " + name
+                                                        : "column " + column.name + " of table " + name;
+      if (enumeration_of(column) == id && !unused.contains(&column)) note(owner);
     }
-    for (const TableText& text : texts_of(name, table->schema, table->checks)) {
+    for (const TableText& text : texts_of(name, table->schema, table->checks, unused)) {
       if (type == nullptr) continue;
       std::string query = "SELECT " + text.expression;
       const Result<bool> is_named = co_await names_type(std::move(query), type);
@@ -301,7 +334,14 @@ Task<Status> TypeUses::find_type_dependents(std::uint32_t id, Dependents* depend
       if (parameter.is_input())
         types += (types.empty() ? "" : ",") + std::string(type_name(parameter.type.id));
     }
-    if (has_type(**signature, id)) note("function " + (*signature)->name + "(" + types + ")");
+    bool is_used = has_type(**signature, id);
+    if (!is_used && type != nullptr) {
+      std::string definition = routine->definition;
+      const Result<bool> is_named = co_await names_type(std::move(definition), type);
+      if (!is_named.ok()) co_return is_named.status();
+      is_used = *is_named;
+    }
+    if (is_used) note("function " + (*signature)->name + "(" + types + ")");
   }
   co_return Status();
 }

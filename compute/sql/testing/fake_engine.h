@@ -24,6 +24,10 @@ class FakeEngine : public txn::Engine {
   // The next `count` commits (of transactions that wrote) or fetches end with this error.
   void fail_commits(std::size_t count, ErrorCode code) { failing_commits_ = {count, code}; }
   void fail_fetches(std::size_t count, ErrorCode code) { failing_fetches_ = {count, code}; }
+  // After `others` more, a drop of a routine ends with this error, once.
+  void fail_routine_drop(std::size_t others, ErrorCode code) { failing_routine_drop_ = {others + 1, code}; }
+  // Another server has changed the routine, and this engine's server has not heard of it.
+  void change_routine_unheard(std::string_view name, std::string definition);
   // The transactions that are open now count as idle for too long.
   void expire_transactions() { ++expirations_; }
   // While true, fetches wait as if others held locks.
@@ -122,6 +126,7 @@ class FakeEngine : public txn::Engine {
   std::uint32_t next_table_ = 1;
   std::uint32_t slot_ = 20;
   std::size_t leases_ = 0;
+  Failure failing_routine_drop_;  // the count: of drops until then
   std::uint64_t clock_ = 1;
   std::uint64_t catalog_version_ = 1;
   std::size_t open_transactions_ = 0;

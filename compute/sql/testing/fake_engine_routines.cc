@@ -59,7 +59,16 @@ Task<Status> FakeEngine::create_routine(txn::RoutineDefinition definition) {
   co_return Status();
 }
 
+void FakeEngine::change_routine_unheard(std::string_view name, std::string definition) {
+  storage::Routine changed = *cached_routine(name);
+  changed.definition = std::move(definition);
+  ++changed.version;
+  routines_[changed.name] = std::make_shared<const storage::Routine>(changed);
+}
+
 Task<Status> FakeEngine::drop_routine(std::string name, std::uint64_t version) {
+  if (failing_routine_drop_.count != 0 && --failing_routine_drop_.count == 0)
+    co_return Status(failing_routine_drop_.code, "injected");
   const auto found = routines_.find(name);
   if (found == routines_.end())
     co_return Status(ErrorCode::undefined_function, "could not find a procedure named \"" + name + "\"");
