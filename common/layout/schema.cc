@@ -85,13 +85,17 @@ std::string_view column_type_name(ColumnType type) {
       return "json[]";
     case ColumnType::jsonb_array:
       return "jsonb[]";
+    case ColumnType::time_with_time_zone:
+      return "time with time zone";
+    case ColumnType::time_with_time_zone_array:
+      return "time with time zone[]";
   }
   return "unknown";
 }
 
 std::optional<ColumnType> column_type_from_code(std::uint32_t code) {
   if (code < static_cast<std::uint32_t>(ColumnType::bigint) ||
-      code > static_cast<std::uint32_t>(ColumnType::jsonb_array)) {
+      code > static_cast<std::uint32_t>(ColumnType::time_with_time_zone_array)) {
     return std::nullopt;
   }
   return static_cast<ColumnType>(code);

@@ -62,6 +62,8 @@ enum class ColumnType : std::uint8_t {
   bytea_array,
   json_array,
   jsonb_array,
+  time_with_time_zone,  // int64 in the order of such times (compute/sql/value/zoned_time.h)
+  time_with_time_zone_array,
 };
 
 std::string_view column_type_name(ColumnType type);  // PostgreSQL's name
@@ -88,7 +90,10 @@ struct Column {
            type == ColumnType::uuid || type == ColumnType::bytea || type == ColumnType::json ||
            type == ColumnType::jsonb || is_array();
   }
-  bool is_array() const { return type >= ColumnType::boolean_array && type <= ColumnType::jsonb_array; }
+  bool is_array() const {
+    return (type >= ColumnType::boolean_array && type <= ColumnType::jsonb_array) ||
+           type == ColumnType::time_with_time_zone_array;
+  }
   // Its value is a field of several words: RowView::wide().
   bool is_wide() const { return type == ColumnType::interval || type == ColumnType::decimal; }
   // Equal values are equal bytes: it can be in a primary key, and in a hash index.

@@ -12,6 +12,8 @@ namespace namdb::txn {
 
 // The locks that sessions hold by name (compute/locks).
 inline constexpr const char* kLocksTable = "namdb_locks";
+// The sessions that share one of them.
+inline constexpr const char* kLockSharesTable = "namdb_lock_shares";
 
 // The table of that definition. Error catalog_changed while another session makes it.
 inline reactor::Task<Result<storage::TableRef>> find_or_create(Engine* engine, TableDefinition definition) {

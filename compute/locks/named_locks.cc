@@ -1,15 +1,13 @@
 #include "compute/locks/named_locks.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
-#include "common/layout/key.h"
-#include "common/layout/row.h"
+#include "compute/locks/lock_rows.h"
 
 namespace namdb::txn {
 namespace {
-
-enum LockColumn : std::uint32_t { kSpace, kKey, kSlot, kHolder };
 
 // Of an engine's attempts: many sessions may want one lock.
 constexpr std::uint32_t kMoreAttempts = 16;
@@ -17,23 +15,6 @@ constexpr std::uint32_t kMoreAttempts = 16;
 constexpr std::uint64_t kAskAgain_ns = 100 * kMillisecond_ns;
 constexpr std::size_t kMostSlots = 4096;
 constexpr std::uint64_t kReleasePause_ns = 20 * kMillisecond_ns;
-
-TableDefinition locks_definition() {
-  std::vector<layout::Column> columns = {{.name = "space", .not_null = true},
-                                         {.name = "key", .not_null = true},
-                                         {.name = "slot", .not_null = true},
-                                         {.name = "holder", .not_null = true}};
-  TableDefinition made;
-  made.name = NamedLocks::kTable;
-  made.schema = std::move(*layout::Schema::create(std::move(columns), {kSpace, kKey}));
-  return made;
-}
-
-layout::Key key_of(const storage::Table& table, const LockName& name) {
-  layout::Key key(table.schema);
-  key.integer(name.space).integer(name.key);
-  return key;
-}
 
 // The transaction's outcome is known, or it is repeated.
 bool tries_again(const Status& status) {
@@ -96,71 +77,70 @@ reactor::Task<Status> NamedLocks::try_take(std::vector<WantedLock>* wanted, cons
   co_return status;
 }
 
-reactor::Task<Status> NamedLocks::take_once(std::vector<WantedLock>* wanted, std::uint32_t slot,
-                                            Holder holder, std::vector<std::uint32_t>* unknown) {
-  const auto table = co_await find_or_create(&engine_, locks_definition());
-  if (!table.ok()) co_return table.status();
-  const auto session = engine_.open_session();
-  const auto transaction = engine_.begin(*session);
-  std::vector<RowId> ids;
-  for (const WantedLock& lock : *wanted) {
-    const layout::Key key = key_of(**table, lock.name);
-    ids.push_back(transaction->get(*table, key.bytes()));
-  }
-  Status status = co_await transaction->fetch();
-  if (!status.ok()) co_return status;
-  bool writes = false;
-  for (std::size_t i = 0; i < wanted->size(); ++i) {
-    WantedLock& lock = (*wanted)[i];
-    lock.taken = true;
-    if (!transaction->found(ids[i])) {
-      layout::Row row((*table)->schema);
-      layout::RowWriter values = row.writer();
-      const std::pair<LockColumn, std::int64_t> columns[] = {
-          {kSpace, lock.name.space}, {kKey, lock.name.key}, {kSlot, slot}, {kHolder, holder}};
-      for (const auto& [column, value] : columns) {
-        if (Status set = values.set_integer(column, value); !set.ok()) co_return set;
-      }
-      transaction->insert(*table, row.bytes());
-      writes = true;
-      continue;
-    }
-    const layout::RowView held = transaction->row(ids[i]);
-    const auto held_slot = static_cast<std::uint32_t>(held.integer(kSlot));
-    if (held_slot == slot && held.integer(kHolder) == holder) continue;
-    const auto known = slots_.find(held_slot);
-    if (held_slot == slot || known == slots_.end() || !known->second.ended) {
-      lock.taken = false;
-      if (held_slot != slot) unknown->push_back(held_slot);
-      continue;
-    }
-    layout::RowWriter values = transaction->update(ids[i]);
-    if (Status set = values.set_integer(kSlot, slot); !set.ok()) co_return set;
-    if (Status set = values.set_integer(kHolder, holder); !set.ok()) co_return set;
-    writes = true;
-  }
-  // Without a commit nothing is validated, and there is nothing to conclude but that others hold some.
-  if (!writes) co_return Status();
-  // A duplicate that the fetch finds is another session's row, which came meanwhile.
-  status = co_await fetch_and_commit(transaction.get());
-  if (!status.ok() && status.code() == ErrorCode::duplicate_key)
-    co_return Status(ErrorCode::serialization_failure, "the lock was taken meanwhile");
-  co_return status;
+bool NamedLocks::is_known_to_have_ended(std::uint32_t slot) const {
+  const auto known = slots_.find(slot);
+  return known != slots_.end() && known->second.ended;
 }
 
-void NamedLocks::release(std::vector<LockName> names, std::shared_ptr<const SlotLease> lease, Holder holder,
+reactor::Task<Status> NamedLocks::take_once(std::vector<WantedLock>* wanted, std::uint32_t slot,
+                                            Holder holder, std::vector<std::uint32_t>* unknown) {
+  const LockOwner taker{slot, holder};
+  std::vector<LockName> names;
+  bool any_shared = false;
+  for (const WantedLock& lock : *wanted) {
+    names.push_back(lock.name);
+    any_shared = any_shared || lock.mode == LockMode::shared;
+  }
+  LockRows rows(engine_);
+  Status status = co_await rows.begin(any_shared);
+  if (status.ok()) status = co_await rows.read(std::move(names));
+  if (!status.ok()) co_return status;
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    WantedLock& lock = (*wanted)[i];
+    const std::vector<LockOwner>& owners = rows.owners(i);
+    const bool is_owner = std::ranges::find(owners, taker) != owners.end();
+    lock.taken = is_owner && lock.mode <= rows.mode(i);
+    if (lock.taken) continue;
+    const bool shares = lock.mode == LockMode::shared && rows.mode(i) == LockMode::shared;
+    const bool has_place = shares && owners.size() < LockRows::kMostShares;
+    std::optional<std::size_t> ended;  // of the owners
+    bool others = false;
+    for (std::size_t owner = 0; owner < owners.size(); ++owner) {
+      const std::uint32_t its_slot = owners[owner].slot;
+      if (its_slot != slot && is_known_to_have_ended(its_slot)) {
+        ended = owner;
+      } else if (owners[owner] != taker) {
+        others = true;
+        if (its_slot != slot && !has_place) unknown->push_back(its_slot);
+      }
+    }
+    if (others && !has_place && !(shares && ended)) continue;
+    if (lock.mode == LockMode::exclusive) {
+      status = rows.set_exclusive(i, taker);
+    } else if (shares) {
+      status = rows.add_share(i, taker, ended);
+    } else {
+      status = rows.set_shared(i, taker);
+    }
+    if (!status.ok()) co_return status;
+    lock.taken = true;
+  }
+  co_return co_await rows.commit();
+}
+
+void NamedLocks::release(std::vector<Release> given, std::shared_ptr<const SlotLease> lease, Holder holder,
                          std::shared_ptr<Releases> releases) {
   ++releases->under_way;
   engine_.executor().spawn(gate_,
-                           release_all(std::move(names), std::move(lease), holder, std::move(releases)));
+                           release_all(std::move(given), std::move(lease), holder, std::move(releases)));
 }
 
 // A lock that is not given back stays while this worker lives, so this goes on until it is.
-reactor::Task<void> NamedLocks::release_all(std::vector<LockName> names,
+reactor::Task<void> NamedLocks::release_all(std::vector<Release> given,
                                             std::shared_ptr<const SlotLease> lease, Holder holder,
                                             std::shared_ptr<Releases> releases) {
   for (std::uint32_t attempt = 1; !lease->ended(); ++attempt) {
-    const Status status = co_await erase_once(&names, lease->slot(), holder);
+    const Status status = co_await release_once(&given, lease->slot(), holder);
     if (status.ok() || gate_.closing()) break;
     if (tries_again(status)) {
       co_await engine_.backoff(attempt);
@@ -173,26 +153,33 @@ reactor::Task<void> NamedLocks::release_all(std::vector<LockName> names,
   changed_.notify_all();
 }
 
-reactor::Task<Status> NamedLocks::erase_once(const std::vector<LockName>* names, std::uint32_t slot,
-                                             Holder holder) {
-  std::string table_name = kTable;
-  const auto table = co_await engine_.table(std::move(table_name));
-  if (!table.ok()) co_return table.status().code() == ErrorCode::undefined_table ? Status() : table.status();
-  const auto session = engine_.open_session();
-  const auto transaction = engine_.begin(*session);
-  std::vector<RowId> ids;
-  for (const LockName& name : *names) {
-    const layout::Key key = key_of(**table, name);
-    ids.push_back(transaction->get(*table, key.bytes()));
+reactor::Task<Status> NamedLocks::release_once(const std::vector<Release>* given, std::uint32_t slot,
+                                               Holder holder) {
+  const LockOwner giver{slot, holder};
+  std::vector<LockName> names;
+  bool any_shared = false;
+  for (const Release& release : *given) {
+    names.push_back(release.name);
+    any_shared = any_shared || release.kept == LockMode::shared;
   }
-  Status status = co_await transaction->fetch();
+  LockRows rows(engine_);
+  Status status = co_await rows.begin(any_shared);
+  if (status.ok()) status = co_await rows.read(std::move(names));
+  for (std::size_t i = 0; status.ok() && i < given->size(); ++i) {
+    const std::vector<LockOwner>& owners = rows.owners(i);
+    const auto owner = std::ranges::find(owners, giver);
+    // It may never have been taken.
+    if (owner == owners.end() || rows.mode(i) <= (*given)[i].kept) continue;
+    if ((*given)[i].kept == LockMode::shared) {
+      status = rows.set_shared(i, giver);
+    } else if (rows.mode(i) == LockMode::shared) {
+      status = rows.remove_share(i, static_cast<std::size_t>(owner - owners.begin()));
+    } else {
+      rows.erase(i);
+    }
+  }
   if (!status.ok()) co_return status;
-  for (const RowId id : ids) {
-    if (!transaction->found(id)) continue;
-    const layout::RowView held = transaction->row(id);
-    if (held.integer(kSlot) == slot && held.integer(kHolder) == holder) transaction->erase(id);
-  }
-  co_return co_await transaction->commit();
+  co_return co_await rows.commit();
 }
 
 reactor::Task<void> NamedLocks::wait_for_change(std::uint64_t until_ns) {

@@ -1,60 +1,44 @@
 // Locks by name, of sessions of all compute servers: advisory locks, and rows that a session has claimed
 // where the protocol itself locks rows at commit only.
 //
-// A lock that is held is a row of the table kTable: its name, and the session that holds it. It is inserted
-// and deleted by transactions of their own, so each protocol keeps two sessions from holding one. A session
-// is a number that it has drawn, and an execution slot that its worker leases for this alone (SlotLease).
-// Once the slot has ended, as it does when its compute server dies or loses its memory servers, the row
-// counts no more, and the next session that wants the lock takes it over.
-//
-//   space   key                           lock
-//   0       the number                    pg_advisory_lock(bigint)
-//   1       both numbers                  pg_advisory_lock(int, int)
-//   2 + t   the hash of the row's key     a row of the table with id t: two rows may share a lock
+// The locks that are held stand in rows, with the sessions that hold them (lock_rows.h). Transactions of
+// their own change them, so each protocol keeps two sessions from holding what only one may. A session is a
+// number that it has drawn, and an execution slot that its worker leases for this alone (SlotLease). Once the
+// slot has ended, as it does when its compute server dies or loses its memory servers, its locks count no
+// more, and the next session that wants one takes it over.
 //
 // One for each worker; belongs to the executor's thread.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
 
-#include <compare>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/layout/schema.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
-#include "compute/api/server_table.h"
-#include "compute/api/table.h"
+#include "compute/locks/lock_name.h"
 
 namespace namdb::txn {
 
-struct LockName {
-  std::int64_t space = 0;
-  std::int64_t key = 0;
-  friend auto operator<=>(const LockName&, const LockName&) = default;
-};
-
-inline LockName row_lock_name(const storage::Table& table, std::span<const std::byte> key) {
-  constexpr std::int64_t kFirstTable = 2;
-  return {kFirstTable + table.id, static_cast<std::int64_t>(table.hash_of(key))};
-}
-
 struct WantedLock {
   LockName name;
+  LockMode mode = LockMode::exclusive;
   bool taken = false;  // the outcome
 };
 
 class NamedLocks {
  public:
-  static constexpr const char* kTable = kLocksTable;
   // A session's number in the rows of its locks.
   using Holder = std::int64_t;
+  // How a session has a lock once it has given the rest back.
+  struct Release {
+    LockName name;
+    LockMode kept = LockMode::none;  // or shared
+  };
   // A session's locks that are being given back.
   struct Releases {
     explicit Releases(reactor::Executor& executor) : changed(executor) {}
@@ -70,10 +54,11 @@ class NamedLocks {
   // The lease under which this worker's sessions take locks now.
   reactor::Task<Result<std::shared_ptr<const SlotLease>>> lease();
   // Takes those that are free, or whose holders have ended, in one transaction; of the others `taken` stays
-  // false. `lease` is the holder's.
+  // false. A lock that the holder alone shares may become exclusive; it does not become shared so. Not
+  // free is also what LockRows::kMostShares sessions share. `lease` is the holder's.
   reactor::Task<Status> try_take(std::vector<WantedLock>* wanted, const SlotLease* lease, Holder holder);
   // Gives locks back, in the background, until that is done or their lease has ended.
-  void release(std::vector<LockName> names, std::shared_ptr<const SlotLease> lease, Holder holder,
+  void release(std::vector<Release> given, std::shared_ptr<const SlotLease> lease, Holder holder,
                std::shared_ptr<Releases> releases);
   // Returns when a session of this worker has given a lock back, or at that time.
   reactor::Task<void> wait_for_change(std::uint64_t until_ns);
@@ -83,9 +68,11 @@ class NamedLocks {
  private:
   reactor::Task<Status> take_once(std::vector<WantedLock>* wanted, std::uint32_t slot, Holder holder,
                                   std::vector<std::uint32_t>* unknown);
-  reactor::Task<Status> erase_once(const std::vector<LockName>* names, std::uint32_t slot, Holder holder);
-  reactor::Task<void> release_all(std::vector<LockName> names, std::shared_ptr<const SlotLease> lease,
+  reactor::Task<Status> release_once(const std::vector<Release>* given, std::uint32_t slot, Holder holder);
+  reactor::Task<void> release_all(std::vector<Release> given, std::shared_ptr<const SlotLease> lease,
                                   Holder holder, std::shared_ptr<Releases> releases);
+  // Whether that is known of another worker's slot.
+  bool is_known_to_have_ended(std::uint32_t slot) const;
   // Whether the slot has ended, as it was known a short time ago.
   reactor::Task<Result<bool>> has_ended(std::uint32_t slot);
 

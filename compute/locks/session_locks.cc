@@ -33,48 +33,63 @@ SessionLocks::Held* SessionLocks::find(LockName name) {
   return nullptr;
 }
 
-void SessionLocks::note(LockName name, Scope scope, const std::shared_ptr<const SlotLease>& lease) {
-  Held& held = held_[name];
-  held.lease = lease;
+void SessionLocks::note(LockName name, LockMode mode, Scope scope) {
+  Count& count = held_[name].of(mode);
   if (scope == Scope::transaction) {
-    held.by_transaction = true;
+    count.by_transaction = true;
   } else {
-    ++held.session_count;
-    taken_in_attempt_.push_back(name);
+    ++count.by_session;
+    taken_in_attempt_.emplace_back(name, mode);
   }
 }
 
-reactor::Task<Result<bool>> SessionLocks::try_take(LockName name, Scope scope) {
+void SessionLocks::note_in_rows(LockName name, LockMode mode, const std::shared_ptr<const SlotLease>& lease) {
+  Held& held = held_[name];
+  if (held.lease != lease) held = Held();
+  held.lease = lease;
+  held.in_rows = std::max(held.in_rows, mode);
+}
+
+reactor::Task<Result<bool>> SessionLocks::try_take(LockName name, LockMode mode, Scope scope) {
   // A lock that this session is giving back must be gone before it is taken anew.
   const bool settled = co_await settle();
   if (!settled) co_return given_back_slowly();
+  std::shared_ptr<const SlotLease> lease;
   if (const Held* const held = find(name)) {
-    const std::shared_ptr<const SlotLease> lease = held->lease;
-    note(name, scope, lease);
-    co_return true;
+    if (mode <= held->in_rows) {
+      note(name, mode, scope);
+      co_return true;
+    }
+    lease = held->lease;
   }
-  if (holder_ == 0) holder_ = locks_.draw_holder();
-  const auto lease = co_await locks_.lease();
-  if (!lease.ok()) co_return lease.status();
+  if (lease == nullptr) {
+    if (holder_ == 0) holder_ = locks_.draw_holder();
+    auto leased = co_await locks_.lease();
+    if (!leased.ok()) co_return leased.status();
+    lease = std::move(*leased);
+  }
   std::vector<WantedLock> wanted(1);
   wanted.front().name = name;
-  Status status = co_await locks_.try_take(&wanted, lease->get(), holder_);
+  wanted.front().mode = mode;
+  Status status = co_await locks_.try_take(&wanted, lease.get(), holder_);
   if (!status.ok()) {
     // It may be taken.
-    note(name, Scope::transaction, *lease);
-    held_[name].by_transaction = false;
+    note_in_rows(name, mode, lease);
     sweep();
     co_return status;
   }
-  if (wanted.front().taken) note(name, scope, *lease);
+  if (wanted.front().taken) {
+    note_in_rows(name, mode, lease);
+    note(name, mode, scope);
+  }
   co_return wanted.front().taken;
 }
 
-reactor::Task<Status> SessionLocks::take(LockName name, Scope scope, Check check) {
+reactor::Task<Status> SessionLocks::take(LockName name, LockMode mode, Scope scope, Check check) {
   reactor::Executor& executor = locks_.engine().executor();
   const std::uint64_t since_ns = executor.now_ns();
   for (std::uint64_t pause_ns = kFirstPause_ns;; pause_ns = std::min(2 * pause_ns, kLongestPause_ns)) {
-    const auto taken = co_await try_take(name, scope);
+    const auto taken = co_await try_take(name, mode, scope);
     if (!taken.ok()) co_return taken.status();
     if (*taken) co_return Status();
     Status status = check(since_ns);
@@ -86,41 +101,49 @@ reactor::Task<Status> SessionLocks::take(LockName name, Scope scope, Check check
   }
 }
 
-bool SessionLocks::give_back(LockName name) {
+bool SessionLocks::give_back(LockName name, LockMode mode) {
   Held* const held = find(name);
-  if (held == nullptr || held->session_count == 0) return false;
-  --held->session_count;
+  if (held == nullptr || held->of(mode).by_session == 0) return false;
+  --held->of(mode).by_session;
   // undo_attempt() does not take it back once more.
-  const auto taken = std::ranges::find(taken_in_attempt_, name);
+  const auto taken = std::ranges::find(taken_in_attempt_, std::pair(name, mode));
   if (taken != taken_in_attempt_.end()) taken_in_attempt_.erase(taken);
   sweep();
   return true;
 }
 
 void SessionLocks::give_back_all() {
-  for (auto& [name, held] : held_) held.session_count = 0;
+  for (auto& [name, held] : held_) {
+    held.shared.by_session = 0;
+    held.exclusive.by_session = 0;
+  }
   sweep();
 }
 
 void SessionLocks::undo_attempt() {
-  for (const LockName& name : std::exchange(taken_in_attempt_, {})) give_back(name);
+  for (const auto& [name, mode] : std::exchange(taken_in_attempt_, {})) give_back(name, mode);
 }
 
 void SessionLocks::end_transaction() {
   if (held_.empty()) return;
-  for (auto& [name, held] : held_) held.by_transaction = false;
+  for (auto& [name, held] : held_) {
+    held.shared.by_transaction = false;
+    held.exclusive.by_transaction = false;
+  }
   sweep();
 }
 
 void SessionLocks::sweep() {
-  std::map<std::shared_ptr<const SlotLease>, std::vector<LockName>> over;
-  for (const auto& [name, held] : held_) {
-    if (held.is_over()) over[held.lease].push_back(name);
+  std::map<std::shared_ptr<const SlotLease>, std::vector<NamedLocks::Release>> given;
+  for (auto& [name, held] : held_) {
+    if (held.wanted() == held.in_rows) continue;
+    held.in_rows = held.wanted();
+    given[held.lease].push_back({name, held.in_rows});
   }
-  if (over.empty()) return;
-  std::erase_if(held_, [](const auto& each) { return each.second.is_over(); });
+  if (given.empty()) return;
+  std::erase_if(held_, [](const auto& each) { return each.second.in_rows == LockMode::none; });
   if (releases_ == nullptr) releases_ = std::make_shared<NamedLocks::Releases>(locks_.engine().executor());
-  for (auto& [lease, names] : over) locks_.release(std::move(names), lease, holder_, releases_);
+  for (auto& [lease, releases] : given) locks_.release(std::move(releases), lease, holder_, releases_);
 }
 
 reactor::Task<bool> SessionLocks::settle() {
@@ -140,7 +163,9 @@ reactor::Task<Status> SessionLocks::claim(std::vector<WantedLock>* wanted) {
   if (!lease.ok()) co_return lease.status();
   Status status = co_await locks_.try_take(wanted, lease->get(), holder_);
   for (const WantedLock& lock : *wanted) {
-    if (status.ok() ? lock.taken : find(lock.name) == nullptr) note(lock.name, Scope::transaction, *lease);
+    if (status.ok() && !lock.taken) continue;
+    note_in_rows(lock.name, lock.mode, *lease);
+    note(lock.name, lock.mode, Scope::transaction);
   }
   co_return status;
 }

@@ -42,11 +42,15 @@ struct LocksTest {
     executor.spawn(gate, note_end(std::move(task), &ended));
     executor.run_until([&] { return ended; });
   }
-  bool takes(SessionLocks& session, LockName name, Scope scope = Scope::session) {
-    const auto taken = run(session.try_take(name, scope));
+  bool takes(SessionLocks& session, LockName name, Scope scope = Scope::session,
+             LockMode mode = LockMode::exclusive) {
+    const auto taken = run(session.try_take(name, mode, scope));
     INFO(taken.status().to_string());
     REQUIRE(taken.ok());
     return *taken;
+  }
+  bool shares(SessionLocks& session, LockName name, Scope scope = Scope::session) {
+    return takes(session, name, scope, LockMode::shared);
   }
   void settle(SessionLocks& session) { run(session.settle()); }
 
@@ -69,11 +73,11 @@ TEST_CASE("one session holds a lock, until it has given it back as often as it t
   CHECK(test.takes(first, kSeven));
   CHECK_FALSE(test.takes(second, kSeven));
   CHECK(test.takes(second, {1, 7}));
-  CHECK(first.give_back(kSeven));
+  CHECK(first.give_back(kSeven, LockMode::exclusive));
   test.settle(first);
   CHECK_FALSE(test.takes(second, kSeven));
-  CHECK(first.give_back(kSeven));
-  CHECK_FALSE(first.give_back(kSeven));
+  CHECK(first.give_back(kSeven, LockMode::exclusive));
+  CHECK_FALSE(first.give_back(kSeven, LockMode::exclusive));
   test.settle(first);
   CHECK(test.takes(second, kSeven));
   CHECK_FALSE(test.takes(first, kSeven));
@@ -86,7 +90,7 @@ TEST_CASE("a lock of the transaction ends with it, and one of the session does n
   CHECK(test.takes(first, kSeven, Scope::transaction));
   CHECK(test.takes(first, {0, 8}, Scope::transaction));
   CHECK(test.takes(first, {0, 8}));
-  CHECK_FALSE(first.give_back(kSeven));
+  CHECK_FALSE(first.give_back(kSeven, LockMode::exclusive));
   first.end_transaction();
   test.settle(first);
   CHECK(test.takes(second, kSeven));
@@ -105,7 +109,7 @@ TEST_CASE("a session that ends gives its locks back, also where commits meet con
     test.engine.fail_commits(3, ErrorCode::serialization_failure);
   }
   const auto check = [](std::uint64_t) { return Status(); };
-  CHECK(test.run(second.take(kSeven, Scope::session, check)).ok());
+  CHECK(test.run(second.take(kSeven, LockMode::exclusive, Scope::session, check)).ok());
 }
 
 TEST_CASE("an attempt that is made again takes its locks anew", "[locks]") {
@@ -116,7 +120,7 @@ TEST_CASE("an attempt that is made again takes its locks anew", "[locks]") {
   CHECK(test.takes(first, kSeven));
   first.undo_attempt();
   CHECK(test.takes(first, kSeven));
-  CHECK(first.give_back(kSeven));
+  CHECK(first.give_back(kSeven, LockMode::exclusive));
   test.settle(first);
   CHECK(test.takes(second, kSeven));
 }
@@ -129,8 +133,69 @@ TEST_CASE("the locks of a worker whose slot has ended are free", "[locks]") {
   test.engine.end_slot();
   CHECK(test.takes(second, kSeven));
   // The first session has lost it.
-  CHECK_FALSE(first.give_back(kSeven));
+  CHECK_FALSE(first.give_back(kSeven, LockMode::exclusive));
   CHECK_FALSE(test.takes(first, kSeven));
+}
+
+TEST_CASE("sessions share a lock, and nobody else has it until all have given it back", "[locks]") {
+  LocksTest test;
+  SessionLocks sessions[] = {SessionLocks(test.one), SessionLocks(test.two), SessionLocks(test.one)};
+  SessionLocks other(test.two);
+  for (SessionLocks& session : sessions) CHECK(test.shares(session, kSeven));
+  CHECK(test.shares(sessions[0], kSeven));
+  CHECK_FALSE(test.takes(other, kSeven));
+  // A session that shares it with others cannot have it alone.
+  CHECK_FALSE(test.takes(sessions[1], kSeven));
+  CHECK_FALSE(sessions[1].give_back(kSeven, LockMode::exclusive));
+  for (SessionLocks& session : sessions) {
+    CHECK_FALSE(test.takes(other, kSeven));
+    CHECK(session.give_back(kSeven, LockMode::shared));
+    test.settle(session);
+  }
+  CHECK_FALSE(sessions[1].give_back(kSeven, LockMode::shared));
+  CHECK_FALSE(test.takes(other, kSeven));
+  CHECK(sessions[0].give_back(kSeven, LockMode::shared));
+  test.settle(sessions[0]);
+  CHECK(test.takes(other, kSeven));
+  CHECK_FALSE(test.shares(sessions[2], kSeven));
+}
+
+TEST_CASE("a session has a lock alone and shared, and keeps it shared", "[locks]") {
+  LocksTest test;
+  SessionLocks first(test.one);
+  SessionLocks second(test.two);
+  CHECK(test.shares(first, kSeven));
+  CHECK(test.takes(first, kSeven, Scope::transaction));
+  CHECK_FALSE(test.shares(second, kSeven));
+  first.end_transaction();
+  test.settle(first);
+  CHECK(test.shares(second, kSeven));
+  CHECK_FALSE(test.takes(first, kSeven));
+  second.give_back_all();
+  test.settle(second);
+  CHECK(test.takes(first, kSeven));
+  CHECK(first.give_back(kSeven, LockMode::shared));
+  CHECK_FALSE(test.shares(second, kSeven));
+  CHECK(first.give_back(kSeven, LockMode::exclusive));
+  test.settle(first);
+  CHECK(test.takes(second, kSeven));
+}
+
+TEST_CASE("those that share a lock and have ended keep nobody from it", "[locks]") {
+  LocksTest test;
+  SessionLocks first(test.one);
+  SessionLocks second(test.one);
+  SessionLocks third(test.two);
+  SessionLocks fourth(test.two);
+  CHECK(test.shares(first, kSeven));
+  CHECK(test.shares(second, kSeven));
+  test.engine.end_slot();
+  CHECK(test.shares(third, kSeven));
+  CHECK(test.shares(fourth, kSeven));
+  CHECK_FALSE(first.give_back(kSeven, LockMode::shared));
+  CHECK(fourth.give_back(kSeven, LockMode::shared));
+  test.settle(fourth);
+  CHECK(test.takes(third, kSeven));
 }
 
 TEST_CASE("a wait for a lock ends in the session's error", "[locks]") {
@@ -139,7 +204,8 @@ TEST_CASE("a wait for a lock ends in the session's error", "[locks]") {
   SessionLocks second(test.two);
   CHECK(test.takes(first, kSeven));
   const auto check = [](std::uint64_t) { return Status(ErrorCode::query_canceled, "no more"); };
-  CHECK(test.run(second.take(kSeven, Scope::session, check)).code() == ErrorCode::query_canceled);
+  CHECK(test.run(second.take(kSeven, LockMode::exclusive, Scope::session, check)).code() ==
+        ErrorCode::query_canceled);
   CHECK(second.is_settled());
 }
 

@@ -196,7 +196,7 @@ class Cluster:
     def drop_tables(self):
         status = json.loads(namctl("status", "--data", self.data, "--json").stdout)
         # One that has taken another's place may have something behind its name.
-        names = {table["name"].split("\0")[0] for table in status["memory_servers"][0]["tables"]} - {"namdb_locks", "namdb_sequences", "namdb_transactions"}
+        names = {table["name"].split("\0")[0] for table in status["memory_servers"][0]["tables"]} - {"namdb_lock_shares", "namdb_locks", "namdb_sequences", "namdb_transactions"}
         for name in names:
             if name.startswith("\x02"):
                 continue  # it goes with the table whose long values it keeps

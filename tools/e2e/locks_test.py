@@ -146,6 +146,48 @@ class AdvisoryLocks(TestCase):
             other.execute("SELECT pg_advisory_lock(1)")
             connection.close()
 
+    def test_shared(self):
+        for protocol in LOCKING + VALIDATING:
+            cluster = Cluster(compute_servers=2, memory_flags=(f"--protocol={protocol}",))
+            with self.subTest(protocol=protocol), cluster:
+                with cluster.connect() as one, cluster.connect(server=1) as two, cluster.connect() as three:
+                    for connection in (one, two, three):
+                        connection.execute("SELECT pg_advisory_lock_shared(1)")
+                    self.assertEqual(two.execute("SELECT pg_try_advisory_lock(1)").fetchone(), (False,))
+                    one.execute("SELECT pg_advisory_unlock_shared(1)")
+                    waits = threading.Thread(target=one.execute, args=("SELECT pg_advisory_lock(1)",))
+                    waits.start()
+                    two.execute("SELECT pg_advisory_unlock_shared(1)")
+                    three.execute("SELECT pg_advisory_unlock_all()")
+                    waits.join()
+                    self.assertEqual(two.execute("SELECT pg_try_advisory_lock_shared(1)").fetchone(), (False,))
+                    self.many(cluster)
+
+    def many(self, cluster):
+        """Sessions that share a lock and have it alone by turns: it is never both."""
+        shares = []
+        wrong = []
+
+        def work(number):
+            with cluster.connect(server=number % 2) as connection:
+                for turn in range(10):
+                    alone = (number + turn) % 3 == 0
+                    name = "" if alone else "_shared"
+                    connection.execute(f"SELECT pg_advisory_lock{name}(2)")
+                    shares.append(alone)
+                    if any(shares) and len(shares) != 1:
+                        wrong.append(number)
+                    shares.remove(alone)
+                    connection.execute(f"SELECT pg_advisory_unlock{name}(2)")
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+        self.assertEqual(cluster.query("SELECT count(*) FROM namdb_locks WHERE key = 2"), [(0,)])
+
 
 if __name__ == "__main__":
     main()

@@ -40,6 +40,7 @@ constexpr std::array kArrayColumns = {
     ArrayColumn{TypeId::timestamptz_array, layout::ColumnType::timestamp_with_time_zone_array},
     ArrayColumn{TypeId::date_array, layout::ColumnType::date_array},
     ArrayColumn{TypeId::time_array, layout::ColumnType::time_array},
+    ArrayColumn{TypeId::timetz_array, layout::ColumnType::time_with_time_zone_array},
     ArrayColumn{TypeId::interval_array, layout::ColumnType::interval_array},
     ArrayColumn{TypeId::uuid_array, layout::ColumnType::uuid_array},
     ArrayColumn{TypeId::bytea_array, layout::ColumnType::bytea_array},
@@ -83,6 +84,10 @@ Status set_column_type(layout::Column& column, const Type& type) {
       return {};
     case TypeId::time:
       column.type = layout::ColumnType::time;
+      column.length_bytes = static_cast<std::uint32_t>(type.modifier + 1);
+      return {};
+    case TypeId::timetz:
+      column.type = layout::ColumnType::time_with_time_zone;
       column.length_bytes = static_cast<std::uint32_t>(type.modifier + 1);
       return {};
     case TypeId::uuid:
@@ -153,7 +158,8 @@ std::optional<std::string> called_default(const layout::Column& column, const Ex
   if (expr.kind == ExprKind::cast) return called_default(column, *expr.args[0]);
   if (expr.kind != ExprKind::function) return std::nullopt;
   const std::string_view name = expr.function->name;
-  if (tells_time(column) && (name == "now" || name == "current_date" || name == "localtime"))
+  if (tells_time(column) &&
+      (name == "now" || name == "current_date" || name == "current_time" || name == "localtime"))
     return std::string(kNowDefault);
   if (column.type == layout::ColumnType::uuid && name == "gen_random_uuid") return std::string(kUuidDefault);
   return std::nullopt;

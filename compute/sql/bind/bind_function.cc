@@ -145,7 +145,8 @@ Result<ExprPtr> ExpressionBinder::bind_value_function(const Json& body) {
       Row{"SVFOP_CURRENT_DATE", "current_date"},     Row{"SVFOP_LOCALTIME", "localtime"},
       Row{"SVFOP_CURRENT_USER", "current_user"},     Row{"SVFOP_USER", "current_user"},
       Row{"SVFOP_SESSION_USER", "session_user"},     Row{"SVFOP_CURRENT_ROLE", "current_user"},
-      Row{"SVFOP_CURRENT_SCHEMA", "current_schema"}, Row{"SVFOP_CURRENT_CATALOG", "current_database"}};
+      Row{"SVFOP_CURRENT_SCHEMA", "current_schema"}, Row{"SVFOP_CURRENT_CATALOG", "current_database"},
+      Row{"SVFOP_CURRENT_TIME", "current_time"}};
   for (const Row& row : kRows) {
     if (row.op != op) continue;
     NAMDB_SQL_ASSIGN(ExprPtr expr, bind_function(row.function, {}));

@@ -50,6 +50,7 @@ constexpr std::array kOperatorClasses = {OperatorClass{"bool_ops", TypeId::boole
                                          OperatorClass{"time_ops", TypeId::time},
                                          OperatorClass{"timestamp_ops", TypeId::timestamp},
                                          OperatorClass{"timestamptz_ops", TypeId::timestamptz},
+                                         OperatorClass{"timetz_ops", TypeId::timetz},
                                          OperatorClass{"uuid_ops", TypeId::uuid},
                                          OperatorClass{"varchar_ops", TypeId::text},
                                          OperatorClass{"varchar_pattern_ops", TypeId::text}};

@@ -72,6 +72,9 @@ std::optional<TypeId> operand_type(const Type& left, const Type& right) {
     const bool zone = left.id == TypeId::timestamptz || right.id == TypeId::timestamptz;
     return zone ? TypeId::timestamptz : TypeId::timestamp;
   }
+  if (can_cast(left.id, TypeId::timetz, Coercion::implicit) &&
+      can_cast(right.id, TypeId::timetz, Coercion::implicit))
+    return TypeId::timetz;
   if (can_cast(left.id, TypeId::interval, Coercion::implicit) &&
       can_cast(right.id, TypeId::interval, Coercion::implicit))
     return TypeId::interval;

@@ -13,8 +13,7 @@ namespace namdb::sql {
 namespace {
 
 // Types that PostgreSQL has and namdb does not have: their error is not that of a misspelt name.
-constexpr auto kOtherTypes = std::to_array<std::string_view>({"timetz",
-                                                              "money",
+constexpr auto kOtherTypes = std::to_array<std::string_view>({"money",
                                                               "bit",
                                                               "varbit",
                                                               "inet",
@@ -154,6 +153,7 @@ Result<Type> bind_plain_type(const Json& type_name_json, const SessionFacts* fac
       case TypeId::timestamp:
       case TypeId::timestamptz:
       case TypeId::time:
+      case TypeId::timetz:
         if (modifiers.empty()) return type;
         if (modifiers.size() > 1) return Status(ErrorCode::invalid_parameter_value, "invalid type modifier");
         // PostgreSQL warns, and takes its maximum.

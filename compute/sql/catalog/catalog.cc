@@ -32,7 +32,7 @@ Oid check_oid(const storage::Table& table, const std::string& name) {
 
 bool is_server_table(const storage::Table& table) {
   return table.name == storage::kTransactionsTable || table.name == storage::kSequencesTable ||
-         table.name == txn::kLocksTable;
+         table.name == txn::kLocksTable || table.name == txn::kLockSharesTable;
 }
 
 }  // namespace

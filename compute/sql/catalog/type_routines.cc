@@ -34,6 +34,7 @@ constexpr std::array kRoutines = std::to_array<TypeRoutines>({
     {"varchar", {1046, "varcharin"}, {1047, "varcharout"}, {2432, "varcharrecv"}, {2433, "varcharsend"}},
     {"date", {1084, "date_in"}, {1085, "date_out"}, {2468, "date_recv"}, {2469, "date_send"}},
     {"time", {1143, "time_in"}, {1144, "time_out"}, {2470, "time_recv"}, {2471, "time_send"}},
+    {"timetz", {1350, "timetz_in"}, {1351, "timetz_out"}, {2472, "timetz_recv"}, {2473, "timetz_send"}},
     {"timestamp", {1312, "timestamp_in"}, {1313, "timestamp_out"}, {2474, "timestamp_recv"}, {2475, "timestamp_send"}},
     {"timestamptz", {1150, "timestamptz_in"}, {1151, "timestamptz_out"}, {2476, "timestamptz_recv"}, {2477, "timestamptz_send"}},
     {"interval", {1160, "interval_in"}, {1161, "interval_out"}, {2478, "interval_recv"}, {2479, "interval_send"}},

@@ -20,9 +20,9 @@ constexpr auto kSetArrays = std::to_array<TypeId>(
     {TypeId::boolean_array, TypeId::int2_array,      TypeId::int4_array,        TypeId::int8_array,
      TypeId::float4_array,  TypeId::float8_array,    TypeId::numeric_array,     TypeId::text_array,
      TypeId::varchar_array, TypeId::timestamp_array, TypeId::timestamptz_array, TypeId::date_array,
-     TypeId::time_array,    TypeId::interval_array,  TypeId::uuid_array,        TypeId::bytea_array,
-     TypeId::jsonb_array,   TypeId::json_array,      TypeId::bpchar_array,      TypeId::name_array,
-     TypeId::oid_array});
+     TypeId::time_array,    TypeId::timetz_array,    TypeId::interval_array,    TypeId::uuid_array,
+     TypeId::bytea_array,   TypeId::jsonb_array,     TypeId::json_array,        TypeId::bpchar_array,
+     TypeId::name_array,    TypeId::oid_array});
 
 std::string equal_bytes_of(TypeId type, const Datum& value) {
   std::string bytes;

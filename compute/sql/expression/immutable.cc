@@ -42,7 +42,7 @@ bool has_zone(TypeId type) {
 
 bool tells_time(TypeId type) {
   return type == TypeId::timestamp || type == TypeId::timestamptz || type == TypeId::date ||
-         type == TypeId::time || type == TypeId::interval;
+         Type{type}.type_class() == TypeClass::time_of_day || type == TypeId::interval;
 }
 
 bool is_immutable_call(const Expr& call) {
@@ -55,7 +55,7 @@ bool is_immutable_call(const Expr& call) {
   if ((name == "to_timestamp" && call.args.size() == 2) || (name == "age" && call.args.size() == 1))
     return false;
   // The session's time zone counts, unless the call names one.
-  if (name == "timezone" && call.args.size() == 2) return true;
+  if (name == "timezone" && call.args.size() == 2) return call.type.id != TypeId::timetz;
   const bool of_zone =
       std::ranges::any_of(call.args, [](const ExprPtr& argument) { return has_zone(argument->type.id); });
   return !has_zone(call.type.id) && !of_zone;
@@ -65,10 +65,11 @@ bool is_immutable_cast(TypeId from, TypeId to) {
   if (from == to || from == TypeId::unknown) return true;  // a literal
   if (Type{from}.is_array()) from = element_type(from);
   if (Type{to}.is_array()) to = element_type(to);
-  if (has_zone(from) || has_zone(to)) return false;
+  if (has_zone(from) || has_zone(to) || (from == TypeId::time && to == TypeId::timetz)) return false;
   const bool from_text = Type{from}.is_string();
   const bool to_text = Type{to}.is_string();
-  return !((from_text && tells_time(to)) || (to_text && tells_time(from) && from != TypeId::interval));
+  return !((from_text && tells_time(to)) ||
+           (to_text && tells_time(from) && Type{from}.type_class() != TypeClass::time_of_day));
 }
 
 bool is_immutable_node(const Expr& expr) {

@@ -190,11 +190,11 @@ Result<Decimal> clock_field(std::string_view name, TypeId type, std::int64_t clo
   const std::optional<Field> field = field_named(name);
   if (!field) return unknown_field(name, type);
   const DayTime parts = day_time_of(clock_us);
-  const bool has_date = type != TypeId::time;
+  const bool has_date = Type{type}.type_class() != TypeClass::time_of_day;
   const bool has_time = type != TypeId::date;
   if (*field == Field::epoch) {
-    if (!has_date) return Decimal{clock_us, 6};
     const std::int64_t epoch_us = clock_us - offset_s.value_or(0) * kSecond_us;
+    if (!has_date) return Decimal{epoch_us, 6};
     if (!has_time) return whole((epoch_us - kUnixEpoch_us) / kSecond_us);
     return Decimal{Int128{epoch_us} - kUnixEpoch_us, 6};
   }

@@ -11,6 +11,7 @@
 #include "compute/sql/value/calendar.h"
 #include "compute/sql/value/interval.h"
 #include "compute/sql/value/timestamp.h"
+#include "compute/sql/value/zoned_time.h"
 
 namespace namdb::sql {
 namespace {
@@ -71,6 +72,15 @@ Status date_part(Context context, Arguments a, Datum& out) {
   Status status = extract<kType>(context, a, out);
   if (status.ok() && !out.null) out = Datum::of_real(to_double(out.decimal()));
   return status;
+}
+
+template <>
+Status extract<TypeId::timetz>(Context, Arguments a, Datum& out) {
+  const ZonedTime time = zoned_time(a[1].integer);
+  const Result<Decimal> field = clock_field(a[0].text, TypeId::timetz, time.time_us, time.offset_s);
+  if (!field.ok()) return field.status();
+  out = Datum::of_decimal(*field);
+  return {};
 }
 
 // Of a date it is that of its first moment, unlike extract().
@@ -154,6 +164,17 @@ Status moment_in_zone(Context, Arguments a, Datum& out) {
   if (!zone.ok()) return zone.status();
   out = Datum::of_integer(utc_of_local(a[1].integer, *zone));
   return check_moment(out.integer);
+}
+
+// timetz AT TIME ZONE: the same time by that zone's clock, with its offset of now.
+Status time_in_zone(Context context, Arguments a, Datum& out) {
+  const Result<absl::TimeZone> zone = zone_named(a[0].text);
+  if (!zone.ok()) return zone.status();
+  const ZonedTime time = zoned_time(a[1].integer);
+  const std::int64_t offset_s = zone_offset_s(context.time().now_us, *zone);
+  const std::int64_t moved_us = time.time_us + (offset_s - time.offset_s) * kSecond_us;
+  out = Datum::of_integer(packed({day_time_of(moved_us).time_us, offset_s}));
+  return {};
 }
 
 Status age_of(std::int64_t left_us, std::int64_t right_us, Datum& out) {
@@ -322,6 +343,12 @@ Status local_time(Context context, Arguments, Datum& out) {
   return {};
 }
 
+Status current_time(Context context, Arguments, Datum& out) {
+  const TimeContext time = context.time();
+  out = Datum::of_integer(packed(zoned_time_at(time.now_us, time.zone)));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Function> time_functions() {
@@ -331,11 +358,13 @@ std::span<const Function> time_functions() {
       {"extract", {text, timestamptz}, numeric, extract<timestamptz>},
       {"extract", {text, date}, numeric, extract<date>},
       {"extract", {text, time}, numeric, extract<time>},
+      {"extract", {text, timetz}, numeric, extract<timetz>},
       {"extract", {text, interval}, numeric, extract<interval>},
       {"date_part", {text, timestamp}, float8, date_part<timestamp>},
       {"date_part", {text, timestamptz}, float8, date_part<timestamptz>},
       {"date_part", {text, date}, float8, date_part<date>},
       {"date_part", {text, time}, float8, date_part<time>},
+      {"date_part", {text, timetz}, float8, date_part<timetz>},
       {"date_part", {text, interval}, float8, date_part<interval>},
       {"date_trunc", {text, timestamp}, timestamp, truncate_timestamp},
       {"date_trunc", {text, timestamptz}, timestamptz, truncate_timestamptz},
@@ -343,6 +372,7 @@ std::span<const Function> time_functions() {
       {"date_trunc", {text, interval}, interval, truncate_span},
       {"timezone", {text, timestamp}, timestamptz, moment_in_zone},
       {"timezone", {text, timestamptz}, timestamp, clock_in_zone},
+      {"timezone", {text, timetz}, timetz, time_in_zone},
       {"age", {timestamp, timestamp}, interval, timestamp_age},
       {"age", {timestamptz, timestamptz}, interval, timestamptz_age},
       {"age", {timestamp}, interval, timestamp_age_today},
@@ -362,6 +392,7 @@ std::span<const Function> time_functions() {
       {"isfinite", {timestamp}, boolean, is_finite<timestamp>},
       {"isfinite", {timestamptz}, boolean, is_finite<timestamptz>},
       {"current_date", {}, date, current_date},
+      {"current_time", {}, timetz, current_time},
       {"localtime", {}, time, local_time},
   };
   return functions;

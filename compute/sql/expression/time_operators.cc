@@ -6,6 +6,7 @@
 #include "compute/sql/value/calendar.h"
 #include "compute/sql/value/interval.h"
 #include "compute/sql/value/timestamp.h"
+#include "compute/sql/value/zoned_time.h"
 
 namespace namdb::sql {
 namespace {
@@ -82,6 +83,23 @@ Status time_and_interval(Context, Arguments a, Datum& out) {
 }
 
 template <Sign kSign>
+Status timetz_and_interval(Context context, Arguments a, Datum& out) {
+  const ZonedTime time = zoned_time(a[0].integer);
+  const std::array<Datum, 2> arguments = {Datum::of_integer(time.time_us), a[1]};
+  Status status = time_and_interval<kSign>(context, arguments, out);
+  if (status.ok()) out.integer = packed({out.integer, time.offset_s});
+  return status;
+}
+
+Status date_and_timetz(Context, Arguments a, Datum& out) {
+  const Result<std::int64_t> midnight_us = timestamp_of_date(a[0].integer);
+  if (!midnight_us.ok() || is_infinite_timestamp(*midnight_us)) return take(midnight_us, out);
+  const ZonedTime time = zoned_time(a[1].integer);
+  out = Datum::of_integer(*midnight_us + time.time_us - time.offset_s * kSecond_us);
+  return check_timestamp(out.integer);
+}
+
+template <Sign kSign>
 Status interval_and_interval(Context, Arguments a, Datum& out) {
   const Result<Interval> right = signed_interval<kSign>(a[1].interval());
   return right.ok() ? take(add(a[0].interval(), *right), out) : right.status();
@@ -142,12 +160,16 @@ std::span<const Function> time_operators() {
       {"+", {interval, date}, timestamp, swapped<date_and_interval<kPlus>>},
       {"+", {date, time}, timestamp, date_and_time},
       {"+", {time, date}, timestamp, swapped<date_and_time>},
+      {"+", {date, timetz}, timestamptz, date_and_timetz},
+      {"+", {timetz, date}, timestamptz, swapped<date_and_timetz>},
       {"+", {timestamp, interval}, timestamp, timestamp_and_interval<kPlus>},
       {"+", {interval, timestamp}, timestamp, swapped<timestamp_and_interval<kPlus>>},
       {"+", {timestamptz, interval}, timestamptz, timestamptz_and_interval<kPlus>},
       {"+", {interval, timestamptz}, timestamptz, swapped<timestamptz_and_interval<kPlus>>},
       {"+", {time, interval}, time, time_and_interval<kPlus>},
       {"+", {interval, time}, time, swapped<time_and_interval<kPlus>>},
+      {"+", {timetz, interval}, timetz, timetz_and_interval<kPlus>},
+      {"+", {interval, timetz}, timetz, swapped<timetz_and_interval<kPlus>>},
       {"+", {interval, interval}, interval, interval_and_interval<kPlus>},
       {"-", {date, date}, int4, date_difference},
       {"-", {date, int4}, date, date_and_days<kMinus>},
@@ -158,6 +180,7 @@ std::span<const Function> time_operators() {
       {"-", {timestamptz, interval}, timestamptz, timestamptz_and_interval<kMinus>},
       {"-", {time, time}, interval, time_difference},
       {"-", {time, interval}, time, time_and_interval<kMinus>},
+      {"-", {timetz, interval}, timetz, timetz_and_interval<kMinus>},
       {"-", {interval, interval}, interval, interval_and_interval<kMinus>},
       {"-", {interval}, interval, negated_interval},
       {"*", {interval, float8}, interval, interval_product},

@@ -1,4 +1,5 @@
 // Advisory locks, and the rows that FOR UPDATE claims: the session's locks by name.
+#include <string>
 #include <utility>
 
 #include "compute/sql/session/session.h"
@@ -32,16 +33,21 @@ Task<Result<Datum>> Session::lock_function(std::string_view name, std::span<cons
     co_return Datum::of_text("");
   }
   const txn::LockName lock = name_of(arguments);
-  if (name == "pg_advisory_unlock") {
-    const bool held = locks_->give_back(lock);
-    if (!held) notify(*sink, "WARNING", "01000", "you don't own a lock of type ExclusiveLock");
+  const bool shared = name.ends_with("_shared");
+  const txn::LockMode mode = shared ? txn::LockMode::shared : txn::LockMode::exclusive;
+  if (name.starts_with("pg_advisory_unlock")) {
+    const bool held = locks_->give_back(lock, mode);
+    if (!held) {
+      notify(*sink, "WARNING", "01000",
+             std::string("you don't own a lock of type ") + (shared ? "ShareLock" : "ExclusiveLock"));
+    }
     co_return Datum::of_boolean(held);
   }
   using LockScope = txn::SessionLocks::Scope;
   const bool of_transaction = name.find("_xact_") != std::string_view::npos;
   const LockScope scope = of_transaction ? LockScope::transaction : LockScope::session;
   if (name.starts_with("pg_try_")) {
-    const auto taken = co_await locks_->try_take(lock, scope);
+    const auto taken = co_await locks_->try_take(lock, mode, scope);
     if (!taken.ok()) co_return taken.status();
     co_return Datum::of_boolean(*taken);
   }
@@ -52,7 +58,7 @@ Task<Result<Datum>> Session::lock_function(std::string_view name, std::span<cons
       return Status(ErrorCode::lock_not_available, "canceling statement due to lock timeout");
     return interrupt_.check();
   };
-  Status status = co_await locks_->take(lock, scope, check);
+  Status status = co_await locks_->take(lock, mode, scope, check);
   if (!status.ok()) co_return status;
   co_return Datum::of_text("");
 }

@@ -34,6 +34,7 @@ char alignment_of(TypeId type) {
     case 2:
       return 's';
     case 8:
+    case 12:
       return 'd';
     case 16:
       return type == TypeId::uuid ? 'c' : 'd';

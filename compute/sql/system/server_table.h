@@ -22,7 +22,9 @@ inline constexpr std::array kServerTables = {
     ServerTable{storage::kSequencesTable, "the sequences", "the first sequence",
                 "setval() sets a sequence's next number"},
     ServerTable{txn::kLocksTable, "the locks of sessions", "the first pg_advisory_lock()",
-                "pg_advisory_lock() and pg_advisory_unlock() do"}};
+                "pg_advisory_lock() and pg_advisory_unlock() do"},
+    ServerTable{txn::kLockSharesTable, "the locks that sessions share", "the first pg_advisory_lock_shared()",
+                "pg_advisory_lock_shared() and pg_advisory_unlock_shared() do"}};
 
 // Null: clients may write that table.
 inline const ServerTable* find_server_table(std::string_view name) {

@@ -15,7 +15,7 @@ inline constexpr std::string_view kUuidDefault = "gen_random_uuid()";
 
 inline bool tells_time(const layout::Column& column) {
   return column.type == layout::ColumnType::timestamp || column.type == layout::ColumnType::date ||
-         column.type == layout::ColumnType::time ||
+         column.type == layout::ColumnType::time || column.type == layout::ColumnType::time_with_time_zone ||
          column.type == layout::ColumnType::timestamp_with_time_zone;
 }
 
@@ -32,6 +32,8 @@ inline std::optional<CalledDefault> called_default_of(const layout::Column& colu
   if (!tells_time(column) || *column.default_text != kNowDefault) return std::nullopt;
   if (column.type == layout::ColumnType::date) return CalledDefault{"current_date", "CURRENT_DATE"};
   if (column.type == layout::ColumnType::time) return CalledDefault{"localtime", "LOCALTIME"};
+  if (column.type == layout::ColumnType::time_with_time_zone)
+    return CalledDefault{"current_time", "CURRENT_TIME"};
   return CalledDefault{"now", "now()"};
 }
 

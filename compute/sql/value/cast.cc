@@ -12,6 +12,7 @@
 #include "compute/sql/value/time_precision.h"
 #include "compute/sql/value/timestamp.h"
 #include "compute/sql/value/value_format.h"
+#include "compute/sql/value/zoned_time.h"
 
 namespace namdb::sql {
 namespace {
@@ -164,6 +165,11 @@ void to_time_of_day(const Datum& in, TypeId from, const absl::TimeZone& zone, Da
   out = is_infinite_timestamp(clock_us) ? Datum() : Datum::of_integer(day_time_of(clock_us).time_us);
 }
 
+bool has_time_of_day(TypeId id) {
+  return id == TypeId::timetz || id == TypeId::interval || id == TypeId::timestamp ||
+         id == TypeId::timestamptz;
+}
+
 }  // namespace
 
 bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
@@ -193,9 +199,11 @@ bool can_cast(TypeId from_id, TypeId to_id, Coercion coercion) {
   if (from == TypeClass::string && to == TypeClass::string) return true;
   if (from == TypeClass::time && to == TypeClass::time)
     return time_rank(from_id) <= time_rank(to_id) || coercion != Coercion::implicit;
-  if (from == TypeClass::time_of_day && to == TypeClass::interval) return true;
-  if (to == TypeClass::time_of_day && (from == TypeClass::interval || from == TypeClass::time))
-    return coercion != Coercion::implicit && from_id != TypeId::date;
+  if (from_id == TypeId::time && (to == TypeClass::interval || to_id == TypeId::timetz)) return true;
+  if (to_id == TypeId::timetz && from != TypeClass::string)
+    return coercion != Coercion::implicit && from_id == TypeId::timestamptz;
+  if (to_id == TypeId::time && from != TypeClass::string)
+    return coercion != Coercion::implicit && has_time_of_day(from_id);
   if (to == TypeClass::string) return coercion != Coercion::implicit;
   if (coercion != Coercion::explicit_cast) return false;
   if (from == TypeClass::string) return true;
@@ -289,8 +297,21 @@ Status cast_whole(const Datum& in, TypeId from_id, const Type& to, bool explicit
   if (to.is_number()) return to_number(in, from == TypeClass::boolean ? TypeId::int4 : from_id, to, out);
   if (from == TypeClass::time && to.type_class() == TypeClass::time)
     return to_time(in.integer, from_id, to.id, time.zone, out);
+  if (to.id == TypeId::timetz && from_id != TypeId::timetz) {
+    if (from_id == TypeId::timestamptz && is_infinite_timestamp(in.integer)) {
+      out = Datum();
+    } else {
+      out = Datum::of_integer(packed(from_id == TypeId::time ? zoned_time_today(in.integer, time)
+                                                             : zoned_time_at(in.integer, time.zone)));
+    }
+    return {};
+  }
   if (to.id == TypeId::time) {
-    if (from == TypeClass::time) {
+    if (from_id == TypeId::timetz) {
+      out = Datum::of_integer(zoned_time(in.integer).time_us);
+    } else if (from_id == TypeId::time) {
+      out = in;
+    } else if (from == TypeClass::time) {
       to_time_of_day(in, from_id, time.zone, out);
     } else {
       out = Datum::of_integer(day_time_of(in.integer).time_us);
@@ -314,10 +335,11 @@ bool needs_catalog(TypeId from, TypeId to) {
 }
 
 bool needs_time_zone(TypeId from, TypeId to) {
-  const auto has_zone = [](TypeId id) {
-    return id == TypeId::timestamptz || element_type(id) == TypeId::timestamptz;
+  const auto zoned = [](TypeId id) {
+    const TypeId value = Type{id}.is_array() ? element_type(id) : id;
+    return value == TypeId::timestamptz || value == TypeId::timetz ? value : TypeId::unknown;
   };
-  return has_zone(from) != has_zone(to);
+  return zoned(from) != zoned(to);
 }
 
 Status cast_value(const Datum& in, TypeId from_id, const Type& to, bool explicit_cast,

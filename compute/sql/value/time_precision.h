@@ -12,10 +12,10 @@ namespace namdb::sql {
 inline constexpr std::int32_t kMostTimeDigits = 6;
 
 inline bool has_time_precision(TypeId id) {
-  return id == TypeId::timestamp || id == TypeId::timestamptz || id == TypeId::time;
+  return id == TypeId::timestamp || id == TypeId::timestamptz || id == TypeId::time || id == TypeId::timetz;
 }
 
-// The time, in microseconds, rounded to the digits of the type; infinities stay.
-std::int64_t at_precision(std::int64_t time_us, const Type& type);
+// The value of such a type, rounded to the digits of the type; infinities stay.
+std::int64_t at_precision(std::int64_t value, const Type& type);
 
 }  // namespace namdb::sql

@@ -360,23 +360,53 @@ Result<std::int64_t> parse_date(std::string_view text, const TimeContext& contex
   return days;
 }
 
+namespace {
+
+Parsed parse_time_fields(Cursor cursor, Fields& fields, bool& has_date) {
+  Parsed parsed = parse_fields(cursor, fields);
+  has_date = parsed == Parsed::ok && fields.has_time;
+  if (has_date) return parsed;
+  // A time alone.
+  fields = {};
+  parsed = take_time(cursor, fields.time_us);
+  cursor.skip_spaces();
+  if (parsed == Parsed::ok && !cursor.rest.empty()) parsed = take_zone(cursor, fields);
+  if (parsed == Parsed::ok && !cursor.rest.empty()) parsed = Parsed::invalid;
+  if (parsed == Parsed::ok && fields.time_us > kDay_us) return Parsed::out_of_range;
+  return parsed;
+}
+
+bool has_one_offset(const absl::TimeZone& zone) {
+  absl::TimeZone::CivilTransition change;
+  return !zone.NextTransition(absl::InfinitePast(), &change);
+}
+
+}  // namespace
+
 Result<std::int64_t> parse_time(std::string_view text, const TimeContext& context) {
-  Cursor cursor = trimmed(text);
+  const Cursor cursor = trimmed(text);
   if (in_lower_case(cursor.rest) == "now")
     return day_time_of(local_of_utc(context.now_us, context.zone)).time_us;
   Fields fields;
-  Parsed parsed = parse_fields(cursor, fields);
-  if (parsed != Parsed::ok || !fields.has_time) {
-    // A time alone. A zone behind it is ignored.
-    fields = {};
-    parsed = take_time(cursor, fields.time_us);
-    cursor.skip_spaces();
-    if (parsed == Parsed::ok && !cursor.rest.empty()) parsed = take_zone(cursor, fields);
-    if (parsed == Parsed::ok && !cursor.rest.empty()) parsed = Parsed::invalid;
-  }
+  bool has_date = false;
+  const Parsed parsed = parse_time_fields(cursor, fields, has_date);
   if (parsed != Parsed::ok) return not_parsed(parsed, "time", text);
-  if (fields.time_us > kDay_us) return not_parsed(Parsed::out_of_range, "time", text);
   return fields.time_us;
+}
+
+Result<ZonedTime> parse_time_with_zone(std::string_view text, const TimeContext& context) {
+  const Cursor cursor = trimmed(text);
+  if (in_lower_case(cursor.rest) == "now") return zoned_time_at(context.now_us, context.zone);
+  Fields fields;
+  bool has_date = false;
+  Parsed parsed = parse_time_fields(cursor, fields, has_date);
+  if (parsed == Parsed::ok && fields.has_rules && !has_date && !has_one_offset(fields.zone))
+    parsed = Parsed::invalid;
+  if (parsed != Parsed::ok) return not_parsed(parsed, "time with time zone", text);
+  if (fields.has_zone && !fields.has_rules) return ZonedTime{fields.time_us, fields.offset_s};
+  const TimeContext here{context.now_us, fields.has_rules ? fields.zone : context.zone};
+  return has_date ? zoned_time_on(days_of_date(fields.date), fields.time_us, here.zone)
+                  : zoned_time_today(fields.time_us, here);
 }
 
 }  // namespace namdb::sql

@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "compute/sql/value/calendar.h"
 #include "compute/sql/value/time_zone.h"
+#include "compute/sql/value/zoned_time.h"
 
 namespace namdb::sql {
 
@@ -29,6 +30,10 @@ Result<std::int64_t> parse_timestamp_with_zone(std::string_view text, const Time
 Result<std::int64_t> parse_date(std::string_view text, const TimeContext& context);
 // "hh:mm[:ss[.ffffff]]", or what a timestamp has of it.
 Result<std::int64_t> parse_time(std::string_view text, const TimeContext& context);
+
+// The same with the offset of its zone: of the zone in the text, else of the session's, on the day that the
+// text names, or today. A zone with other offsets at other times needs a day.
+Result<ZonedTime> parse_time_with_zone(std::string_view text, const TimeContext& context);
 
 // The midnight with which a day begins, and the day of a moment; infinities stay. Error
 // datetime_out_of_range.

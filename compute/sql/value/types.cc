@@ -83,6 +83,8 @@ constexpr std::array kTypes = {
     array_row(TypeId::oid_array, 1028, "oid[]", "_oid", TypeId::oid),
     array_row(TypeId::int2vector, 22, "int2vector", "int2vector", TypeId::int2),
     array_row(TypeId::oidvector, 30, "oidvector", "oidvector", TypeId::oid),
+    TypeRow{TypeId::timetz, TypeClass::time_of_day, 1266, 12, "time with time zone", "timetz"},
+    array_row(TypeId::timetz_array, 1270, "time with time zone[]", "_timetz", TypeId::timetz),
 };
 
 // Of a type that no statement has made.
@@ -161,6 +163,8 @@ Type column_type(layout::ColumnType type, unsigned precision, unsigned scale) {
       return {TypeId::date};
     case layout::ColumnType::time:
       return {TypeId::time};
+    case layout::ColumnType::time_with_time_zone:
+      return {TypeId::timetz};
     case layout::ColumnType::timestamp_with_time_zone:
       return {TypeId::timestamptz};
     case layout::ColumnType::real:
@@ -203,6 +207,8 @@ Type column_type(layout::ColumnType type, unsigned precision, unsigned scale) {
       return {TypeId::date_array};
     case layout::ColumnType::time_array:
       return {TypeId::time_array};
+    case layout::ColumnType::time_with_time_zone_array:
+      return {TypeId::timetz_array};
     case layout::ColumnType::interval_array:
       return {TypeId::interval_array};
     case layout::ColumnType::uuid_array:

@@ -71,6 +71,9 @@ enum class TypeId : std::uint32_t {
   oid_array,
   int2vector,  // an array of int2 that counts from 0
   oidvector,
+  // Times of day with an offset (zoned_time.h).
+  timetz,
+  timetz_array,
 };
 
 // Types of one class are compared and calculated with in the same way.

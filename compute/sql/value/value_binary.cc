@@ -119,6 +119,12 @@ void append_binary(std::string& out, const Type& type, const Datum& value) {
     case TypeId::time:
       append_big_endian(out, value.integer);
       break;
+    case TypeId::timetz: {
+      const ZonedTime time = zoned_time(value.integer);
+      append_big_endian(out, time.time_us);
+      append_big_endian(out, static_cast<std::int32_t>(-time.offset_s));
+      break;
+    }
     case TypeId::date:
       append_big_endian(out, static_cast<std::int32_t>(value.integer));
       break;
@@ -191,6 +197,14 @@ Status parse_binary(std::string_view bytes, TypeId type, Arena& arena, Datum& ou
         return wrong_size(bytes, expected);
       out.integer = signed_big_endian(bytes);
       return check_range(type, out.integer);
+    case TypeId::timetz: {
+      if (bytes.size() != 12) return wrong_size(bytes, 12);
+      const ZonedTime time{signed_big_endian(bytes.substr(0, 8)), -signed_big_endian(bytes.substr(8))};
+      if (std::abs(time.offset_s) >= kMostZoneOffset_s)
+        return Status(ErrorCode::invalid_zone_displacement, "time zone displacement out of range");
+      out.integer = packed(time);
+      return check_range(TypeId::time, time.time_us);
+    }
     case TypeId::interval:
       if (bytes.size() != 16) return wrong_size(bytes, 16);
       out = Datum::of_interval({static_cast<std::int32_t>(signed_big_endian(bytes.substr(12))),

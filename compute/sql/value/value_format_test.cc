@@ -7,6 +7,7 @@
 #include "common/base/random.h"
 #include "compute/sql/value/calendar.h"
 #include "compute/sql/value/timestamp.h"
+#include "compute/sql/value/zoned_time.h"
 
 namespace namdb::sql {
 namespace {
@@ -50,6 +51,10 @@ TEST_CASE("values survive text and binary form", "[format]") {
     check_round_trip(TypeId::timestamptz, Datum::of_integer(timestamp_us));
     check_round_trip(TypeId::date, Datum::of_integer(timestamp_us / kDay_us));
     check_round_trip(TypeId::time, Datum::of_integer(static_cast<std::int64_t>(random.below(kDay_us + 1))));
+    check_round_trip(
+        TypeId::timetz,
+        Datum::of_integer(packed({static_cast<std::int64_t>(random.below(kDay_us + 1)),
+                                  static_cast<std::int64_t>(random.below(2 * 57'600 - 1)) - 57'599})));
     check_round_trip(TypeId::interval, Datum::of_interval({static_cast<std::int32_t>(bits >> 32),
                                                            static_cast<std::int32_t>(bits), bits / 2}));
     std::string bytes(16, '\0');

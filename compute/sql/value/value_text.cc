@@ -238,6 +238,12 @@ void append_text(std::string& out, const Type& type, const Datum& value, const a
     case TypeId::time:
       append_time(out, value.integer);
       break;
+    case TypeId::timetz: {
+      const ZonedTime time = zoned_time(value.integer);
+      append_time(out, time.time_us);
+      append_zone_offset(out, time.offset_s);
+      break;
+    }
     case TypeId::interval:
       append_interval(out, value.interval());
       break;
@@ -303,6 +309,11 @@ Status parse_text(std::string_view text, TypeId type, const TimeContext& time, A
       return take_integer(parse_date(text, time), out);
     case TypeId::time:
       return take_integer(parse_time(text, time), out);
+    case TypeId::timetz: {
+      const Result<ZonedTime> zoned = parse_time_with_zone(text, time);
+      if (zoned.ok()) out.integer = packed(*zoned);
+      return zoned.status();
+    }
     case TypeId::interval: {
       const Result<Interval> interval = parse_interval(text);
       if (!interval.ok()) return interval.status();
