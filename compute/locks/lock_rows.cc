@@ -46,11 +46,15 @@ Status not_of_one_moment() {
 
 Status set_integers(layout::RowWriter& values,
                     std::initializer_list<std::pair<std::uint32_t, std::int64_t>> columns) {
-  Status status;
   for (const auto& [column, value] : columns) {
-    if (status.ok()) status = values.set_integer(column, value);
+    if (Status status = values.set_integer(column, value); !status.ok()) return status;
   }
-  return status;
+  return {};
+}
+
+reactor::Task<Status> fetch_and_commit(Transaction* transaction) {
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 }  // namespace
@@ -218,8 +222,7 @@ reactor::Task<Status> LockRows::commit() {
   // Without a commit nothing is validated, and there is nothing to conclude but that others hold some.
   if (!transaction_->has_writes()) co_return Status();
   // A duplicate that the fetch finds is another session's row, which came meanwhile.
-  Status status = co_await transaction_->fetch();
-  if (status.ok()) status = co_await transaction_->commit();
+  Status status = co_await fetch_and_commit(transaction_.get());
   if (!status.ok() && status.code() == ErrorCode::duplicate_key) co_return not_of_one_moment();
   co_return status;
 }
