@@ -60,8 +60,8 @@ reactor::Task<Status> Sweeper::sweep(std::vector<std::uint64_t>* extents) {
   progress_.kept_extents = extents->size();
   if (!extents->empty()) redo_from = std::min(redo_from, store_.newest_redo_from().value_or(0));
   std::vector<std::byte> bytes = state();
-  Status status = co_await log_.flush();
-  if (status.ok()) status = co_await store_.commit(redo_from, std::move(bytes));
+  if (Status status = co_await log_.flush(); !status.ok()) co_return status;
+  Status status = co_await store_.commit(redo_from, std::move(bytes));
   if (!status.ok()) co_return status;
   for (const std::uint64_t extent : *extents) region_.changed().mark(extent);
   co_return Status();

@@ -79,49 +79,47 @@ Result<std::uint64_t> Catalog::change_roles(const control::ChangeRolesRequest& r
   const auto real_id = [&ids](std::uint32_t id) {
     return id >= kNewRole && id - kNewRole < ids.size() ? ids[id - kNewRole] : id;
   };
-  Status status;
   for (const control::RoleDescriptor& role : request.roles()) {
-    if (status.ok()) status = changed_catalog.change_role(role, &ids.emplace_back());
+    if (Status status = changed_catalog.change_role(role, &ids.emplace_back()); !status.ok()) return status;
   }
   for (const std::uint32_t id : ids) {
-    if (!status.ok()) break;
     control::RoleDescriptor role = changed_catalog.roles_.at(id);
     for (control::RoleMembership& membership : *role.mutable_member_of()) {
       membership.set_role(real_id(membership.role()));
       membership.set_grantor(real_id(membership.grantor()));
     }
-    status = changed_catalog.change_role(std::move(role), nullptr);
+    if (Status status = changed_catalog.change_role(std::move(role), nullptr); !status.ok()) return status;
   }
   for (control::ObjectRights rights : request.rights()) {
-    if (!status.ok()) break;
     rights.set_owner(real_id(rights.owner()));
     for (control::Grant& grant : *rights.mutable_grants()) {
       grant.set_grantee(real_id(grant.grantee()));
       grant.set_grantor(real_id(grant.grantor()));
     }
-    status = changed_catalog.change_rights(std::move(rights));
+    if (Status status = changed_catalog.change_rights(std::move(rights)); !status.ok()) return status;
   }
   for (const std::uint32_t id : request.dropped_rights()) {
     if (changed_catalog.rights_.contains(id)) changed_catalog.erase_rights(id);
   }
   for (const std::uint32_t id : request.dropped_roles()) {
-    if (status.ok()) status = changed_catalog.drop_role(id);
+    if (Status status = changed_catalog.drop_role(id); !status.ok()) return status;
   }
   for (const auto& [id, role] : changed_catalog.roles_) {
-    if (status.ok()) status = changed_catalog.check_named_roles(role);
+    if (Status status = changed_catalog.check_named_roles(role); !status.ok()) return status;
   }
   // Where no role goes, those that were sound are.
   for (const control::ObjectRights& rights : request.rights()) {
     const control::ObjectRights* const entry = changed_catalog.find_rights(rights);
-    if (status.ok() && entry != nullptr) status = changed_catalog.check_named_roles(*entry);
+    if (entry == nullptr) continue;
+    if (Status status = changed_catalog.check_named_roles(*entry); !status.ok()) return status;
   }
   if (request.dropped_roles_size() != 0) {
     for (const auto& [id, rights] : changed_catalog.rights_) {
-      if (status.ok()) status = changed_catalog.check_named_roles(rights);
+      if (Status status = changed_catalog.check_named_roles(rights); !status.ok()) return status;
     }
   }
-  if (status.ok()) status = changed_catalog.check_room(0, 0, "drop roles or tables that are not needed");
-  if (!status.ok()) return status;
+  Status room = changed_catalog.check_room(0, 0, "drop roles or tables that are not needed");
+  if (!room.ok()) return room;
   adopt(std::move(changed_catalog));
   roles_version_ = version_ + 1;
   changed();

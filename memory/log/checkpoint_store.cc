@@ -141,9 +141,8 @@ reactor::Task<Status> CheckpointStore::put(std::uint64_t key, std::span<const st
 reactor::Task<Status> CheckpointStore::commit(LogPosition redo_from, std::vector<std::byte> state) {
   NAMDB_CHECK(begun_);
   // The chunks and their names are durable before a manifest names them.
-  Status status = co_await sync_chunks();
-  if (status.ok()) status = co_await disk_.sync_folder(folder_);
-  if (!status.ok()) co_return status;
+  if (Status status = co_await sync_chunks(); !status.ok()) co_return status;
+  if (Status status = co_await disk_.sync_folder(folder_); !status.ok()) co_return status;
   Manifest manifest;
   manifest.identity = identity_;
   manifest.generation = generation_;
@@ -154,12 +153,10 @@ reactor::Task<Status> CheckpointStore::commit(LogPosition redo_from, std::vector
   const std::string made = folder_ + "/" + std::string(kNewManifest);
   Result<std::unique_ptr<DiskFile>> written = co_await write_file(made, &file);
   if (!written.ok()) co_return written.status();
-  status = co_await (*written)->sync();
-  if (!status.ok()) co_return status;
+  if (Status status = co_await (*written)->sync(); !status.ok()) co_return status;
   const std::string path = folder_ + "/" + manifest_name(generation_);
-  status = co_await disk_.rename(made, path);
-  if (status.ok()) status = co_await disk_.sync_folder(folder_);
-  if (!status.ok()) co_return status;
+  if (Status status = co_await disk_.rename(made, path); !status.ok()) co_return status;
+  if (Status status = co_await disk_.sync_folder(folder_); !status.ok()) co_return status;
   begun_ = false;
   kept_.push_back(std::move(manifest));
   if (kept_.size() > kKept) kept_.erase(kept_.begin());

@@ -86,9 +86,8 @@ class OpenFile final : public DiskFile {
   }
 
   reactor::Task<Status> write_and_sync(std::uint64_t offset, std::span<const std::byte> bytes) {
-    Status status = co_await write_all(offset, bytes, 0);
-    if (status.ok()) status = co_await sync_file(/*data_only=*/true);
-    co_return status;
+    if (Status status = co_await write_all(offset, bytes, 0); !status.ok()) co_return status;
+    co_return co_await sync_file(/*data_only=*/true);
   }
 
   // Goes on behind a part that the kernel has written. Nothing that it refused is tried again.

@@ -129,7 +129,8 @@ reactor::Task<Status> ClusterOpening::open_all() {
     if (!round->restarted.empty() && !round->restarted.contains(server)) co_return restarted_again();
   }
   status = co_await settle_own(round);
-  if (status.ok()) status = co_await decide_others(round);
+  if (!status.ok()) co_return status;
+  status = co_await decide_others(round);
   if (!status.ok()) co_return status;
 
   for (const auto& [name, table] : server_.catalog->tables()) *round->derive.add_tables() = table;

@@ -66,8 +66,8 @@ reactor::Task<Status> DatabaseOpening::start_grants() {
 reactor::Task<Status> DatabaseOpening::create() {
   DurableDatabase& database = *database_;
   opened().created = true;
-  Status status = co_await remove_all(&disk_, log_folder_);
-  if (status.ok()) status = co_await remove_all(&disk_, checkpoint_folder_);
+  if (Status status = co_await remove_all(&disk_, log_folder_); !status.ok()) co_return status;
+  Status status = co_await remove_all(&disk_, checkpoint_folder_);
   if (!status.ok()) co_return status;
   const LogIdentity identity{random_id(executor_), owner()};
   auto log = co_await Log::create(executor_, disk_, log_folder_, identity, options_.log);
@@ -99,10 +99,9 @@ reactor::Task<Status> DatabaseOpening::create() {
 reactor::Task<Status> DatabaseOpening::open() {
   parts_.opening = true;
   progress_.start(options_.progress);
-  Status status = co_await load_checkpoint();
-  if (status.ok()) status = co_await replay_log();
-  if (status.ok()) status = co_await open_rest();
-  co_return status;
+  if (Status status = co_await load_checkpoint(); !status.ok()) co_return status;
+  if (Status status = co_await replay_log(); !status.ok()) co_return status;
+  co_return co_await open_rest();
 }
 
 reactor::Task<Status> DatabaseOpening::load() {
@@ -141,14 +140,13 @@ reactor::Task<Status> DatabaseOpening::open_loaded(DurableOptions options) {
 }
 
 reactor::Task<Status> DatabaseOpening::open_rest() {
-  Status status = co_await open_control();
-  if (status.ok() && parts_.options.opens_together()) {
-    status = co_await open_together();
-  } else if (status.ok()) {
-    status = co_await derive_alone();
-    if (status.ok()) status = co_await start_grants();
+  if (Status status = co_await open_control(); !status.ok()) co_return status;
+  if (parts_.options.opens_together()) {
+    if (Status status = co_await open_together(); !status.ok()) co_return status;
+  } else {
+    if (Status status = co_await derive_alone(); !status.ok()) co_return status;
+    if (Status status = co_await start_grants(); !status.ok()) co_return status;
   }
-  if (!status.ok()) co_return status;
   co_await progress_.end();
   parts_.opening = false;
   opened().duration_ns = executor_.now_ns() - began_ns_;
@@ -256,14 +254,13 @@ DatabaseOpening::CatalogIds DatabaseOpening::ids_in(const Catalog& catalog,
 reactor::Task<Status> DatabaseOpening::derive_alone() {
   std::vector<control::IndexDescriptor> indexes;
   CatalogIds ids = ids_in(*parts_.catalog, &indexes);
-  Status status;
   if (!derived_) {
-    status = finish_redo();
-    if (status.ok()) status = co_await derive_from(std::move(ids), std::move(indexes));
+    if (Status status = finish_redo(); !status.ok()) co_return status;
+    Status status = co_await derive_from(std::move(ids), std::move(indexes));
+    if (!status.ok()) co_return status;
   } else if (ids != derived_ids_) {
-    status = Status(ErrorCode::corrupt_data, "the catalog has other tables or indexes than were made ahead");
+    co_return Status(ErrorCode::corrupt_data, "the catalog has other tables or indexes than were made ahead");
   }
-  if (!status.ok()) co_return status;
   count_rows();
   parts_.follow_timestamp(derived_->largest_timestamp + kTimestampSlack_ns);
   const ControlChanges::Change reopen = [this](Catalog& catalog) {

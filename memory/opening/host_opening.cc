@@ -150,7 +150,8 @@ reactor::Task<Status> HostOpening::gather_here(const control::GatherRequest* req
   }
   if (replay_ == nullptr) co_return Status();
   status = co_await database_->confirm_log();
-  if (status.ok()) status = check_round(round);
+  if (!status.ok()) co_return status;
+  status = check_round(round);
   if (!status.ok() || replay_ == nullptr) co_return status;
   for (const auto& [slot, journal] : replay_->journals()) {
     if (!journal.ended) reply->add_slots(slot);

@@ -119,7 +119,8 @@ Status LogReplay::apply_control(std::span<const std::byte> bytes) {
                                                " is there a second time, with another log before it");
   }
   Status status = lossy_ ? pass_gap(*entry) : Status();
-  if (status.ok()) status = apply_control_entry(state_, *entry);
+  if (!status.ok()) return status;
+  status = apply_control_entry(state_, *entry);
   if (!status.ok()) return status;
   ++counts_.control_entries;
   for (const control::TableDescriptor& table : entry->tables()) {

@@ -212,14 +212,14 @@ reactor::Task<Status> Arrival::clear() {
   checkpoint_files_.clear();
   segments_.clear();
   log_position_ = database_id_ = 0;
-  Status status = co_await store(PlaceState::vacant);
+  if (Status status = co_await store(PlaceState::vacant); !status.ok()) co_return status;
   for (const Part part : {Part::checkpoint, Part::log}) {
     const std::string path = folder(part);
-    if (status.ok()) status = co_await disk_.make_folder(path);
+    if (Status status = co_await disk_.make_folder(path); !status.ok()) co_return status;
     Files none;
-    if (status.ok()) status = co_await remove_others(part, std::move(none));
+    if (Status status = co_await remove_others(part, std::move(none)); !status.ok()) co_return status;
   }
-  co_return status;
+  co_return Status();
 }
 
 reactor::Task<Status> Arrival::copy() {
@@ -259,10 +259,9 @@ reactor::Task<Status> Arrival::copy_round() {
     status = co_await copy_log(&end);
     if (log_position_ - before < options_.near_bytes) break;
   }
-  if (status.ok()) status = co_await sync_log();
   if (!status.ok()) co_return status;
-  status = co_await renew();
-  if (!status.ok()) co_return status;
+  if (Status synced = co_await sync_log(); !synced.ok()) co_return synced;
+  if (Status held = co_await renew(); !held.ok()) co_return held;
   control::CheckpointRequest pause;
   pause.set_step(control::CHECKPOINT_PAUSE);
   pause.set_pause_ns(options_.pause_ns);
@@ -270,15 +269,13 @@ reactor::Task<Status> Arrival::copy_round() {
   const auto paused = co_await checkpoint(std::move(pause));
   if (!paused.ok()) co_return paused.status();
   paused_ns_ = paused_ns;
-  status = co_await copy_log(&end);
-  if (status.ok() && end.position != paused->position()) {
-    status = Status(ErrorCode::object_not_in_prerequisite_state, "the pause of the log was over too soon");
-  }
+  if (Status copied = co_await copy_log(&end); !copied.ok()) co_return copied;
+  if (end.position != paused->position())
+    co_return Status(ErrorCode::object_not_in_prerequisite_state, "the pause of the log was over too soon");
   // The hold has lasted until here: of the log nothing is gone that the checkpoint needs.
-  if (status.ok()) status = co_await renew();
-  if (status.ok()) status = co_await sync_log();
-  if (status.ok()) status = co_await store(PlaceState::whole);
-  co_return status;
+  if (Status held = co_await renew(); !held.ok()) co_return held;
+  if (Status synced = co_await sync_log(); !synced.ok()) co_return synced;
+  co_return co_await store(PlaceState::whole);
 }
 
 reactor::Task<void> Arrival::go_on() {
@@ -337,8 +334,8 @@ reactor::Task<Status> Arrival::copy_checkpoint() {
     if (!file.ok()) co_return file.status();
     std::string copied_name = name;
     Status status = co_await copy_bytes(Part::checkpoint, std::move(copied_name), file->get(), 0, length);
-    if (status.ok()) status = co_await (*file)->sync();
     if (!status.ok()) co_return status;
+    if (Status synced = co_await (*file)->sync(); !synced.ok()) co_return synced;
     copied.push_back(name);
   }
   // Without the hold a file may have been copied while it was written.
@@ -401,8 +398,8 @@ reactor::Task<Status> Arrival::copy_bytes(Part part, std::string name, DiskFile*
       co_return Status(ErrorCode::protocol_violation, order_->from + " answered nonsense");
     std::ranges::copy(std::as_bytes(std::span(*bytes)), piece.data());
     Status status = co_await file->write(from, piece.span().first(length));
-    if (status.ok()) status = co_await renew_in_time();
     if (!status.ok()) co_return status;
+    if (Status held = co_await renew_in_time(); !held.ok()) co_return held;
     from += length;
     copied_bytes_ += length;
   }

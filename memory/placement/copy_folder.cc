@@ -38,9 +38,8 @@ LogOptions CopyFolder::log_options(std::uint64_t segment_bytes) const {
 }
 
 reactor::Task<Status> CopyFolder::open(LogOwner owner) {
-  Status status = co_await open_log(owner);
-  if (status.ok()) status = co_await open_checkpoints();
-  if (!status.ok()) co_return status;
+  if (Status status = co_await open_log(owner); !status.ok()) co_return status;
+  if (Status status = co_await open_checkpoints(); !status.ok()) co_return status;
   if (kept_.empty() || !log_->segment_with(oldest_redo(kept_))) {
     co_return Status(ErrorCode::corrupt_data, "the copy in " + folder_ + " has no checkpoint with its log");
   }
@@ -69,9 +68,8 @@ reactor::Task<Status> CopyFolder::open_log(LogOwner owner) {
 
 reactor::Task<Status> CopyFolder::open_checkpoints() {
   const std::string folder = checkpoint_folder();
-  Status status = co_await disk_.make_folder(folder);
-  if (status.ok()) status = co_await disk_.sync_folder(folder);
-  if (!status.ok()) co_return status;
+  if (Status status = co_await disk_.make_folder(folder); !status.ok()) co_return status;
+  if (Status status = co_await disk_.sync_folder(folder); !status.ok()) co_return status;
   const auto names = co_await disk_.list(folder);
   if (!names.ok()) co_return names.status();
   kept_.clear();
@@ -95,9 +93,8 @@ reactor::Task<Status> CopyFolder::clear() {
   co_await close();
   kept_.clear();
   put_.clear();
-  Status status = co_await remove_all(&disk_, checkpoint_folder());
-  if (status.ok()) status = co_await remove_all(&disk_, log_folder());
-  co_return status;
+  if (Status status = co_await remove_all(&disk_, checkpoint_folder()); !status.ok()) co_return status;
+  co_return co_await remove_all(&disk_, log_folder());
 }
 
 reactor::Task<void> CopyFolder::close() {
@@ -167,26 +164,24 @@ reactor::Task<Status> CopyFolder::put_chunk(std::uint64_t log_id, ChunkRef chunk
   auto made = co_await disk_.create(path, file->size());
   if (!made.ok()) co_return made.status();
   const std::span<const std::byte> bytes = file->span();
-  Status status = co_await (*made)->write(0, bytes);
-  if (status.ok()) status = co_await (*made)->sync();
-  if (status.ok()) put_.push_back(chunk);
-  co_return status;
+  if (Status status = co_await (*made)->write(0, bytes); !status.ok()) co_return status;
+  if (Status status = co_await (*made)->sync(); !status.ok()) co_return status;
+  put_.push_back(chunk);
+  co_return Status();
 }
 
 reactor::Task<Status> CopyFolder::put_generation(Manifest manifest, const PageBuffer* file) {
   const std::string folder = checkpoint_folder();
-  Status status = co_await disk_.sync_folder(folder);
-  if (!status.ok()) co_return status;
+  if (Status status = co_await disk_.sync_folder(folder); !status.ok()) co_return status;
   const std::string made_path = folder + std::string(kNewManifestName);
   const std::string path = folder + "/" + manifest_name(manifest.generation);
   auto made = co_await disk_.create(made_path, file->size());
   if (!made.ok()) co_return made.status();
   const std::span<const std::byte> bytes = file->span();
-  status = co_await (*made)->write(0, bytes);
-  if (status.ok()) status = co_await (*made)->sync();
-  if (status.ok()) status = co_await disk_.rename(made_path, path);
-  if (status.ok()) status = co_await disk_.sync_folder(folder);
-  if (!status.ok()) co_return status;
+  if (Status status = co_await (*made)->write(0, bytes); !status.ok()) co_return status;
+  if (Status status = co_await (*made)->sync(); !status.ok()) co_return status;
+  if (Status status = co_await disk_.rename(made_path, path); !status.ok()) co_return status;
+  if (Status status = co_await disk_.sync_folder(folder); !status.ok()) co_return status;
   kept_.push_back(std::move(manifest));
   if (kept_.size() > kKeptGenerations) kept_.erase(kept_.begin());
   put_.clear();

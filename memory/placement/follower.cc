@@ -184,9 +184,8 @@ reactor::Task<Status> Follower::start_over(std::string why) {
   copied_bytes_ = 0;
   co_await applier_.stop();
   applier_.cut(0);
-  Status status = co_await store(PlaceState::joins);
-  if (status.ok()) status = co_await folder_.clear();
-  co_return status;
+  if (Status status = co_await store(PlaceState::joins); !status.ok()) co_return status;
+  co_return co_await folder_.clear();
 }
 
 reactor::Task<Status> Follower::store(PlaceState state) {

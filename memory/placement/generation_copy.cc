@@ -118,9 +118,8 @@ reactor::Task<Status> GenerationCopy::copy() {
     PageBuffer file;
     const std::uint64_t length = whole_pages(kChunkHeader_bytes + chunk.payload_bytes);
     std::string name = chunk_name(chunk.key, chunk.generation);
-    Status status = co_await read(std::move(name), length, &file);
-    if (status.ok()) status = co_await folder_.put_chunk(log_id, chunk, &file);
-    if (!status.ok()) co_return status;
+    if (Status status = co_await read(std::move(name), length, &file); !status.ok()) co_return status;
+    if (Status status = co_await folder_.put_chunk(log_id, chunk, &file); !status.ok()) co_return status;
   }
   while (log->durable() < end->position && !stopping_) co_await changed_.wait();
   if (stopping_) co_return copy_stopped();
@@ -128,8 +127,8 @@ reactor::Task<Status> GenerationCopy::copy() {
     co_return Status(ErrorCode::corrupt_data, "the copy of the log begins behind the checkpoint");
   Manifest manifest = *manifest_;
   Status status = co_await folder_.put_generation(std::move(manifest), &manifest_file_);
-  if (status.ok()) status = co_await folder_.trim_log();
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await folder_.trim_log();
 }
 
 }  // namespace namdb::memory

@@ -162,11 +162,10 @@ reactor::Task<Status> PlaceKeeper::write(std::string bytes) {
   const std::string path = folder_ + std::string(kPlaceName);
   auto file = co_await disk_.create(made, pages.size());
   if (!file.ok()) co_return file.status();
-  Status status = co_await (*file)->write(0, pages.span());
-  if (status.ok()) status = co_await (*file)->sync();
-  if (status.ok()) status = co_await disk_.rename(made, path);
-  if (status.ok()) status = co_await disk_.sync_folder(folder_);
-  co_return status;
+  if (Status status = co_await (*file)->write(0, pages.span()); !status.ok()) co_return status;
+  if (Status status = co_await (*file)->sync(); !status.ok()) co_return status;
+  if (Status status = co_await disk_.rename(made, path); !status.ok()) co_return status;
+  co_return co_await disk_.sync_folder(folder_);
 }
 
 }  // namespace namdb::memory

@@ -130,9 +130,8 @@ Result<std::unique_ptr<DatabaseFolder>> DatabaseFolder::open(fs::path path, cons
 
 Status DatabaseFolder::adopt(fs::path path, FolderIdentity identity) {
   DatabaseFolder folder(std::move(path), std::move(identity));
-  Status status = folder.check_parts();
-  if (status.ok()) status = folder.created();
-  return status;
+  if (Status status = folder.check_parts(); !status.ok()) return status;
+  return folder.created();
 }
 
 Status DatabaseFolder::begin_creation() {

@@ -97,13 +97,13 @@ Status restore_database(const fs::path& backup, const fs::path& folder) {
   mark.close();
   if (!mark) return cannot("write", folder / kMark, std::strerror(errno));
   status = make_durable(folder);
+  if (!status.ok()) return status;
   for (const char* part : kParts) {
-    if (status.ok()) status = copy_part(backup / part, folder / part);
+    if (Status copied = copy_part(backup / part, folder / part); !copied.ok()) return copied;
   }
   // In one step: a folder has a whole identity, or none.
   const fs::path made = folder / "identity.new";
-  if (status.ok()) status = copy_durably(backup / kIdentityName, made);
-  if (!status.ok()) return status;
+  if (Status copied = copy_durably(backup / kIdentityName, made); !copied.ok()) return copied;
   fs::rename(made, folder / kIdentityName, error);
   if (error) return cannot("rename", made, error.message());
   // The mark stays as long as a loss of power could take the identity away.

@@ -29,8 +29,8 @@ class RegionMove {
     if (!status.ok() || done_) return status;
     output_.line("memory server " + std::to_string(server_) + " moves from " + from_ + " to " + to_);
     status = copy();
-    if (status.ok()) status = await_served();
-    return status;
+    if (!status.ok()) return status;
+    return await_served();
   }
   nlohmann::json to_json() const {
     return {{"server_id", server_},

@@ -120,7 +120,8 @@ reactor::Task<Status> Link::connect(std::string address, DeviceOf device_of, std
   Status status = resolve_address(address, deadline_ns);
   if (!status.ok()) co_return status;
   status = co_await expect(RDMA_CM_EVENT_ADDR_RESOLVED, deadline_ns);
-  if (status.ok()) status = check(options_.device, *id_, "the way to " + address);
+  if (!status.ok()) co_return status;
+  status = check(options_.device, *id_, "the way to " + address);
   if (!status.ok()) co_return status;
   const Result<Device*> device = device_of(id_->verbs, id_->port_num);
   if (!device.ok()) co_return device.status();
@@ -128,9 +129,9 @@ reactor::Task<Status> Link::connect(std::string address, DeviceOf device_of, std
     co_return reactor::system_error(ErrorCode::connection_failure, "no route", errno);
   }
   status = co_await expect(RDMA_CM_EVENT_ROUTE_RESOLVED, deadline_ns);
-  if (status.ok()) status = make_endpoint(**device);
-  if (status.ok()) status = advance(IBV_QPS_INIT);
   if (!status.ok()) co_return status;
+  if (Status made = make_endpoint(**device); !made.ok()) co_return made;
+  if (Status advanced = advance(IBV_QPS_INIT); !advanced.ok()) co_return advanced;
 
   rdma_conn_param parameters{};
   parameters.qp_num = endpoint_->number();
@@ -147,9 +148,8 @@ reactor::Task<Status> Link::connect(std::string address, DeviceOf device_of, std
   status = co_await expect(RDMA_CM_EVENT_CONNECT_RESPONSE, deadline_ns);
   if (!status.ok()) co_return status;
   connected_ = true;
-  status = advance(IBV_QPS_RTR);
-  if (status.ok()) status = advance(IBV_QPS_RTS);
-  if (!status.ok()) co_return status;
+  if (Status advanced = advance(IBV_QPS_RTR); !advanced.ok()) co_return advanced;
+  if (Status advanced = advance(IBV_QPS_RTS); !advanced.ok()) co_return advanced;
   if (rdma_establish(id_) != 0) {
     co_return reactor::system_error(ErrorCode::connection_failure, "cannot connect", errno);
   }

@@ -34,11 +34,10 @@ Status LoopbackChannel::open(Device& device, std::uint8_t port, const ibv_gid& g
   device_ = &device;
   requester_.reset(new Endpoint(device, *this));
   responder_.reset(new Endpoint(device, *this));
-  Status status = requester_->create(send_queue_depth);
-  if (status.ok()) status = responder_->create(1);
-  if (status.ok()) status = connect(*requester_, *responder_, port, gid);
-  if (status.ok()) status = connect(*responder_, *requester_, port, gid);
-  if (!status.ok()) return status;
+  if (Status status = requester_->create(send_queue_depth); !status.ok()) return status;
+  if (Status status = responder_->create(1); !status.ok()) return status;
+  if (Status status = connect(*requester_, *responder_, port, gid); !status.ok()) return status;
+  if (Status status = connect(*responder_, *requester_, port, gid); !status.ok()) return status;
   requester_->set_remote_key(region_key);
   requester_->start();
   for (Batch* batch : std::exchange(waiting_, {})) submit(*batch);

@@ -204,9 +204,8 @@ class Load {
   reactor::Task<Status> insert(txn::Session& session, const RowBatch& batch) {
     const std::unique_ptr<txn::Transaction> transaction = engine_.begin(session);
     for (const layout::Row& row : batch.rows) transaction->insert(refs_[batch.table], row.bytes());
-    Status status = co_await transaction->fetch();
-    if (status.ok()) status = co_await transaction->commit();
-    co_return status;
+    if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+    co_return co_await transaction->commit();
   }
 
   void show_progress() {

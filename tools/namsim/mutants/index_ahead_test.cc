@@ -33,10 +33,9 @@ Task<Status> change(txn::Engine* engine, std::int64_t second) {
   const auto session = engine->open_session();
   const auto transaction = engine->begin(*session);
   const txn::RowId row = transaction->get(*table, key_of((*table)->schema, 0).bytes());
-  Status status = co_await transaction->fetch();
-  if (status.ok()) status = transaction->update(row).set_integer(1, second);
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  if (Status status = transaction->update(row).set_integer(1, second); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 }  // namespace

@@ -30,9 +30,8 @@ Task<Status> insert(compute::Worker* worker, std::int64_t id) {
   REQUIRE(row.writer().set_integer(0, id).ok());
   REQUIRE(row.writer().set_integer(1, id).ok());
   transaction->insert(*table, row.bytes());
-  Status status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 Task<void> insert_later(compute::Worker* worker, std::int64_t id, Status* status) {

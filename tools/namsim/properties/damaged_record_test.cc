@@ -72,8 +72,8 @@ Task<Status> change(txn::Engine* engine, std::int64_t id) {
   if (!transaction->found(row)) co_return Status(ErrorCode::internal, "not found");
   const std::int64_t value = transaction->row(row).integer(1);
   status = transaction->update(row).set_integer(1, value + 1);
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 Task<Status> scan(txn::Engine* engine, std::size_t* count) {

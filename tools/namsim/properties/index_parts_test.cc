@@ -39,9 +39,8 @@ reactor::Task<Status> insert_number(txn::Engine* engine, std::int64_t id, std::i
   layout::Row row((*table)->schema);
   NAMDB_CHECK(row.writer().set_integer(0, id).ok() && row.writer().set_integer(1, number).ok());
   transaction->insert(*table, row.bytes());
-  Status status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 txn::IndexRange between(const layout::IndexShape& shape, std::int64_t low, std::int64_t high) {
@@ -394,8 +393,8 @@ reactor::Task<Status> miss_row_across_rebuild(txn::Engine* reader, txn::Engine* 
   NAMDB_CHECK(row.writer().set_integer(0, 20'001).ok() && row.writer().set_integer(1, 10'000).ok());
   transaction->insert(*table, row.bytes());
   status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 TEST_CASE("a reader of a range of an index is told of rows that only the one in its place has",

@@ -34,9 +34,8 @@ Task<Status> insert_at_once(compute::Worker* worker, std::int64_t first, std::in
     Status status = insert_pair(*transaction, *table, id, value);
     if (!status.ok()) co_return status;
   }
-  Status status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 // Adds one to each row's value, in one transaction.
@@ -254,9 +253,8 @@ TEST_CASE("one transaction writes 64 MiB of rows", "[large]") {
       if (!status.ok()) co_return status;
       transaction->insert(*table, row.bytes());
     }
-    Status status = co_await transaction->fetch();
-    if (status.ok()) status = co_await transaction->commit();
-    co_return status;
+    if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+    co_return co_await transaction->commit();
   };
   const Status inserted = large.run(insert(&large.worker()));
   INFO(inserted.to_string());

@@ -56,11 +56,10 @@ reactor::Task<Status> fill(compute::Worker* worker, const std::vector<layout::Ro
                               .size_hint_rows = 30,
                               .ring_slots = 2,
                               .unique = {{"second_value", {2}}}};
-  Status status = co_await worker->create_table(std::move(first));
-  if (status.ok()) status = co_await worker->create_table(std::move(second));
-  if (status.ok()) status = co_await put_rows(*worker, "first", rows);
-  if (status.ok()) status = co_await put_rows(*worker, "second", others);
-  co_return status;
+  if (Status status = co_await worker->create_table(std::move(first)); !status.ok()) co_return status;
+  if (Status status = co_await worker->create_table(std::move(second)); !status.ok()) co_return status;
+  if (Status status = co_await put_rows(*worker, "first", rows); !status.ok()) co_return status;
+  co_return co_await put_rows(*worker, "second", others);
 }
 
 reactor::Task<Status> erase_warehouse(compute::Worker* worker, std::string name, std::int64_t warehouse) {

@@ -31,9 +31,8 @@ Task<Status> fill(compute::Worker* worker) {
     REQUIRE(row.writer().set_integer(1, id).ok());
     transaction->insert(*table, row.bytes());
   }
-  Status status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 struct Restarts {

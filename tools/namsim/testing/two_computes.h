@@ -57,9 +57,8 @@ class TwoComputes {
     const auto session = worker->open_session();
     const auto transaction = worker->begin(*session);
     transaction->read(*table, key_of((*table)->schema, 1).bytes());
-    Status status = co_await transaction->fetch();
-    if (status.ok()) status = co_await transaction->commit();
-    co_return status;
+    if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+    co_return co_await transaction->commit();
   }
 };
 

@@ -14,9 +14,8 @@ layout::Schema BankWorkload::schema() const {
 }
 
 Status BankWorkload::fill(layout::RowWriter row) const {
-  Status status = row.set_integer(1, 0);
-  if (status.ok()) status = row.set_integer(2, kOpeningBalance);
-  return status;
+  if (Status status = row.set_integer(1, 0); !status.ok()) return status;
+  return row.set_integer(2, kOpeningBalance);
 }
 
 Result<Operation> BankWorkload::read(std::uint64_t key, layout::RowView row) const {

@@ -182,8 +182,8 @@ reactor::Task<Status> ChurnWorkload::change_some(txn::Engine& engine, txn::Sessi
     if (!status.ok()) co_return status;
   }
   status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 reactor::Task<Status> ChurnWorkload::read_all(txn::Engine& engine, txn::Session& session,

@@ -107,8 +107,8 @@ class FairnessRun {
     procedure::Context context(*transaction, *tables, call->arguments, results, 0);
     Status status = co_await definition->run(context);
     status = co_await txn::confirm_error(transaction.get(), std::move(status));
-    if (status.ok()) status = co_await transaction->commit();
-    co_return status;
+    if (!status.ok()) co_return status;
+    co_return co_await transaction->commit();
   }
 
   fabric::sim::SimWorld world_;

@@ -60,8 +60,8 @@ reactor::Task<Status> GrowingWorkload::load(txn::Engine& engine) {
     transaction->insert(*groups, row.bytes());
   }
   status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 reactor::Task<bool> GrowingWorkload::run_one(txn::Engine& engine, txn::Session& session,
@@ -233,9 +233,10 @@ reactor::Task<Status> GrowingWorkload::touch(txn::Engine& engine, txn::Session& 
   if (!agrees(*transaction, group)) co_return Status(ErrorCode::internal, anomaly_);
   const auto version = static_cast<Version>(transaction->row(group.row).integer(kGroupVersion));
   status = change(*transaction, *table, group, true, version);
-  if (status.ok()) status = co_await transaction->fetch();
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (!status.ok()) co_return status;
+  status = co_await transaction->fetch();
+  if (!status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 reactor::Task<Status> GrowingWorkload::touch_all(txn::Engine& engine) {

@@ -42,10 +42,9 @@ Status PassingWorkload::write(txn::Transaction& transaction, const storage::Tabl
   const auto signed_number = static_cast<std::int64_t>(number);
   const std::int64_t value = next_value_++;
   const auto fill = [&](layout::RowWriter writer) {
-    Status status = writer.set_integer(kNumber, signed_number);
-    if (status.ok()) status = writer.set_integer(kValue, value);
-    if (status.ok()) status = writer.set_integer(kMark, mark_of(signed_key, signed_number, value));
-    return status;
+    if (Status status = writer.set_integer(kNumber, signed_number); !status.ok()) return status;
+    if (Status status = writer.set_integer(kValue, value); !status.ok()) return status;
+    return writer.set_integer(kMark, mark_of(signed_key, signed_number, value));
   };
   if (transaction.found(row)) return fill(transaction.update(row));
   layout::Row image(table->schema);

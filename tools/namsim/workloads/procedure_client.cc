@@ -60,8 +60,8 @@ reactor::Task<Status> ProcedureClient::call(std::string procedure, std::vector<V
   const procedure::Chopping* const pieces = pieces_ == nullptr ? nullptr : pieces_->find(procedure);
   if (status.ok() && pieces != nullptr) status = watch.check(*pieces);
   status = co_await txn::confirm_error(transaction.get(), std::move(status));
-  if (status.ok()) status = co_await transaction->commit();
-  co_return status;
+  if (!status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 reactor::Task<Status> ProcedureClient::call_by_sql(std::shared_ptr<const procedure::Definition> definition,

@@ -17,9 +17,8 @@ layout::Schema ring_schema() {
 }
 
 Status fill(layout::Row& row, std::int64_t id, std::int64_t next) {
-  Status status = row.writer().set_integer(0, id);
-  if (status.ok()) status = row.writer().set_integer(kNext, next);
-  return status;
+  if (Status status = row.writer().set_integer(0, id); !status.ok()) return status;
+  return row.writer().set_integer(kNext, next);
 }
 
 }  // namespace
@@ -79,9 +78,9 @@ class RingWorkload::Client final : public WorkloadClient {
     if (!table.ok()) co_return table.status();
     const auto transaction = engine_.begin(*session_);
     const std::uint64_t pause_ns = workload_.random().below(workload_.options().pause_ns + 1);
-    Status status = co_await workload_.audit(engine_, *transaction, *table, pause_ns);
-    if (status.ok()) status = co_await transaction->commit();
-    co_return status;
+    if (Status status = co_await workload_.audit(engine_, *transaction, *table, pause_ns); !status.ok())
+      co_return status;
+    co_return co_await transaction->commit();
   }
 
   RingWorkload& workload_;
@@ -192,9 +191,10 @@ reactor::Task<Status> RingWorkload::change(Walk& walk, Change change, std::int64
   const txn::RowId third = walk.row();
   const std::int64_t fourth_id = walk.next();
   status = transaction.update(row).set_integer(kNext, third_id);
-  if (status.ok()) status = transaction.update(third).set_integer(kNext, next);
-  if (status.ok()) status = transaction.update(second).set_integer(kNext, fourth_id);
-  co_return status;
+  if (!status.ok()) co_return status;
+  status = transaction.update(third).set_integer(kNext, next);
+  if (!status.ok()) co_return status;
+  co_return transaction.update(second).set_integer(kNext, fourth_id);
 }
 
 reactor::Task<Status> RingWorkload::audit(txn::Engine& engine, txn::Transaction& transaction,
