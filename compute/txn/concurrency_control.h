@@ -38,10 +38,6 @@ class ConcurrencyControl {
   Validation* validation() const { return parts_.validation; }
   Timestamps* timestamps() const { return parts_.timestamps; }
 
-  // Reads by key see those of the session's earlier commits that are not visible to others yet
-  // (deferred_commits.h). If not, the transaction waits for them before it reads.
-  virtual bool reads_deferred() const { return false; }
-
   // --- commit ---
   // The conflicts of a write to an existing record that are known without a READ.
   virtual Status may_write(const Access& access) const = 0;

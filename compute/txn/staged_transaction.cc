@@ -184,13 +184,10 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   Lookups lookups;
   LookupTables tables;
   Status status;
-  txn::DeferredCommits& deferred = session().deferred;
-  const bool unsettled = control().reads_deferred() ? deferred.any_cut_off() : !deferred.settled();
-  if (unsettled) {
+  while (!visibility().may_read_behind(session().deferred)) {
     status = co_await settle_deferred();
     if (!status.ok()) co_return status;
   }
-  if (!control().reads_deferred()) deferred.forget_ended();
   const ReadWriteSet::Rows asked = rows().take_unfetched();
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;
