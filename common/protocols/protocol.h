@@ -30,6 +30,12 @@ struct ProtocolTraits {
   bool locks_rows = false;
   // Rows are locked, or leased, as they are read by key, in the same round trip.
   bool locks_reads = false;
+  // Rows that are only read are leased, until a moment that their records name.
+  bool leases_reads = false;
+  // Rows that are locked or leased as they are read are READ with the word behind their bodies
+  // (common/layout/record_trailer.h): it says which transaction waits for them, or until when readers count
+  // on them.
+  bool reads_trailer = false;
   // Transactions are put in order before they run: memory server 0 has lanes for that (order_lanes.h).
   bool ordered = false;
   // Where not strict: compute servers' clocks decide what is seen, so that rows may be older than the
