@@ -6,7 +6,7 @@
 
 // clang-format off
 #define NAMDB_PROTOCOLS(X)                                                                                                     \
-  X(si, .description = "snapshot isolation, with a timestamp vector and old versions (NAM-DB)")                                \
+  X(si, .description = "snapshot isolation, with a timestamp vector and old versions (NAM-DB)", .visible_by_publish = true)    \
   X(occ, .description = "optimistic: reads are validated at commit (DrTM+H)", .serializable = true, .single_version = true)    \
   X(nowait, .description = "two-phase locking: a transaction that meets a lock aborts (RCC)", .serializable = true, .single_version = true,\
     .locks_rows = true, .locks_reads = true)                                                                                   \

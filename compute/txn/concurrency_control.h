@@ -43,11 +43,6 @@ class ConcurrencyControl {
   virtual Status may_write(const Access& access) const = 0;
   // The stamp in the lock words of records, for a commit with that stamp.
   virtual layout::Stamp lock_stamp(layout::Stamp stamp) { return stamp; }
-  // Whether a commit is over only when it is published, since that is what makes it visible. If not, it is
-  // over when it is installed.
-  virtual bool waits_for_publish() const = 0;
-  // Whether install is posted with the log where it may be (Commit::may_install_with_log), and waited for.
-  virtual bool installs_with_log() const { return waits_for_publish(); }
 
   // --- end ---
   // The transaction is over: `outcome` is its commit's, or the error that it met. True: locks are still held

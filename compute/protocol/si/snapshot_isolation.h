@@ -39,7 +39,6 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
 
   // --- ConcurrencyControl ---
   Status may_write(const Access& access) const override;
-  bool waits_for_publish() const override { return true; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  private:

@@ -68,7 +68,6 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
   layout::Stamp lock_stamp(layout::Stamp /*stamp*/) override { return own_; }
-  bool waits_for_publish() const override { return false; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
