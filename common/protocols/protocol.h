@@ -1,7 +1,7 @@
 // The concurrency-control protocols that a database can be created with, and what each declares of the bytes
-// in the region. A database runs one of them for its whole life: memory server 0 remembers which, records are
-// laid out for it, and every compute server learns of it when it connects. A protocol's decisions are in
-// compute/txn/concurrency_control.h.
+// in the region and of the moment when commits are visible there. A database runs one of them for its whole
+// life: memory server 0 remembers which, records are laid out for it, and every compute server learns of it
+// when it connects. A protocol's decisions are in compute/txn/concurrency_control.h.
 #pragma once
 
 #include <span>
@@ -25,11 +25,20 @@ struct ProtocolTraits {
   // Otherwise that is so within a session only, though every row that is read was the newest at some moment
   // of the transaction, but for `by_clocks`.
   bool strict = true;
+  // Transactions read from snapshots of the timestamp vector: a commit is visible, and so over, once it is
+  // published there. Otherwise both are so once it is installed.
+  bool visible_by_publish = false;
   // Rows are locked as they are read by key, and other words say who waits for them or shares them; so
   // readers can share locks of them (--read-locks).
   bool locks_rows = false;
   // Rows are locked, or leased, as they are read by key, in the same round trip.
   bool locks_reads = false;
+  // Rows that are only read are leased, until a moment that their records name.
+  bool leases_reads = false;
+  // Rows that are locked or leased as they are read are READ with the word behind their bodies
+  // (common/layout/record_trailer.h): it says which transaction waits for them, or until when readers count
+  // on them.
+  bool reads_trailer = false;
   // Transactions are put in order before they run: memory server 0 has lanes for that (order_lanes.h).
   bool ordered = false;
   // Where not strict: compute servers' clocks decide what is seen, so that rows may be older than the
@@ -39,6 +48,9 @@ struct ProtocolTraits {
   bool has(Stage stage) const {
     return stage == Stage::validate ? serializable : stage == Stage::renew ? timestamps : true;
   }
+  // Others wait until a commit is visible, or over: it installs in the batch that logs it, where that may be,
+  // and waits for that. Elsewhere it is answered once it is logged.
+  bool installs_with_log() const { return visible_by_publish || ordered; }
   // Words of records, of bucket chains or of floors are swapped (CAS) in that stage, and not only written by
   // the holder of their lock.
   bool swaps(Stage stage) const;

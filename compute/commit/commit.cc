@@ -72,7 +72,7 @@ reactor::Task<Status> Commit::run() {
     co_return counter.status();
   }
   stamp_ = {slot_->slot(), *counter};
-  if (slot_->has_lost() && transaction_.control().waits_for_publish()) {
+  if (slot_->has_lost() && visible_by_publish()) {
     // Another commit of the slot was lost since this one chose it.
     co_await journal_.abort(stamp_.counter);
     chains_.give_back_space();
@@ -405,7 +405,7 @@ bool Commit::may_install_with_log() const {
   // The loss of a server that only has locks leaves no doubt about the commit.
   if (locking() != nullptr && locking()->unlocks_beside(*journal_.hosts().begin())) return false;
   if (cluster.stages().two_sided(Stage::log)) return installs_by_name();
-  return transaction_.control().installs_with_log() && rows() <= RowParts::kRowsInTurn &&
+  return cluster.protocol().installs_with_log() && rows() <= RowParts::kRowsInTurn &&
          !cluster.stages().two_sided(Stage::install) && cluster.optimisations().outstanding_requests;
 }
 

@@ -138,6 +138,7 @@ class Commit final : private JournalContents {
   void after_install();
   reactor::Task<Status> release(Status reason);
   void after_commit();
+  bool visible_by_publish() const { return worker_.cluster.protocol().visible_by_publish; }
   Locking* locking() const { return transaction_.control().locking(); }
   layout::HeaderWord lock_word() const { return layout::HeaderWord(lock_stamp_, false, true); }
 

@@ -50,8 +50,8 @@ void Commit::after_install() {
 
 bool Commit::install_passively() {
   const txn::Optimisations& optimisations = worker_.cluster.optimisations();
-  if (!optimisations.passive_acknowledgement || !optimisations.outstanding_requests ||
-      transaction_.control().waits_for_publish() || journal_.in_room() || !batches_.only_writes() ||
+  if (!optimisations.passive_acknowledgement || !optimisations.outstanding_requests || visible_by_publish() ||
+      journal_.in_room() || !batches_.only_writes() ||
       !worker_.passive_installs.takes(batches_.written_bytes())) {
     return false;
   }
@@ -85,7 +85,6 @@ bool Commit::defer_install() {
   txn::PassiveInstall install = passive_install();
   install.deferred = std::make_shared<txn::DeferredCommit>(worker_.executor, id());
   install.entries = journal_.ends();
-  install.waits_for_publish = transaction_.control().waits_for_publish();
   for (const auto& [server, verdict] : indexes_.verdicts())
     install.known.verdicts.push_back({server, verdict, std::string(verdict.key)});
   transaction_.session().deferred.add(install.deferred);
@@ -117,7 +116,7 @@ reactor::Task<Status> Commit::install() {
   after_install();
   status = co_await publish();
   if (status.ok() && journal_.in_room()) co_await journal_.finish();
-  co_return transaction_.control().waits_for_publish() ? status : Status();
+  co_return visible_by_publish() ? status : Status();
 }
 
 reactor::Task<Status> Commit::log_and_install() {
@@ -132,7 +131,7 @@ reactor::Task<Status> Commit::log_and_install() {
   if (locking() != nullptr && by_call) locking()->after_install();
   if (locking() != nullptr) locking()->after_unlock();
   status = co_await publish();
-  co_return transaction_.control().waits_for_publish() ? status : Status();
+  co_return visible_by_publish() ? status : Status();
 }
 
 void Commit::piggyback() {
@@ -153,7 +152,7 @@ reactor::Task<Status> Commit::publish() {
   }
   ++counters_.writes;
   counters_.write_bytes += 8;
-  if (!transaction_.control().waits_for_publish() && !journal_.in_room()) {
+  if (!visible_by_publish() && !journal_.in_room()) {
     worker_.slot_keeper.finish_later(slot_, stamp_.counter);
     co_return Status();
   }

@@ -90,7 +90,7 @@ reactor::Task<Status> PassiveInstalls::install_deferred(PassiveInstall* install)
   remember_locations(*install);
   if (piggybacked != 0) {
     slot.piggyback_completed(piggybacked);
-  } else if (install->waits_for_publish) {
+  } else if (cluster_.protocol().visible_by_publish) {
     status = co_await slot.finish(install->counter);
   } else {
     slots_.finish_later(install->slot, install->counter);

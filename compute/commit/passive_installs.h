@@ -60,7 +60,6 @@ struct PassiveInstall {
   // Of a commit whose entries are not durable yet, up to these ends.
   std::shared_ptr<DeferredCommit> deferred;
   reactor::PooledVector<JournalEnd> entries;
-  bool waits_for_publish = false;  // it is visible once it is published
   KnownOnceInstalled known;
 };
 

@@ -38,20 +38,11 @@ class ConcurrencyControl {
   Validation* validation() const { return parts_.validation; }
   Timestamps* timestamps() const { return parts_.timestamps; }
 
-  // Reads by key see those of the session's earlier commits that are not visible to others yet
-  // (deferred_commits.h). If not, the transaction waits for them before it reads.
-  virtual bool reads_deferred() const { return false; }
-
   // --- commit ---
   // The conflicts of a write to an existing record that are known without a READ.
   virtual Status may_write(const Access& access) const = 0;
   // The stamp in the lock words of records, for a commit with that stamp.
   virtual layout::Stamp lock_stamp(layout::Stamp stamp) { return stamp; }
-  // Whether a commit is over only when it is published, since that is what makes it visible. If not, it is
-  // over when it is installed.
-  virtual bool waits_for_publish() const = 0;
-  // Whether install is posted with the log where it may be (Commit::may_install_with_log), and waited for.
-  virtual bool installs_with_log() const { return waits_for_publish(); }
 
   // --- end ---
   // The transaction is over: `outcome` is its commit's, or the error that it met. True: locks are still held

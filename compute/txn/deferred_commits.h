@@ -6,7 +6,7 @@
 // The session itself must not miss what it has written:
 //
 //   - Its transactions read when its earlier commits are visible, or, where the protocol can tell their
-//     versions (ConcurrencyControl::reads_deferred), wait only where they meet one.
+//     versions (Visibility::may_read_behind), wait only where they meet one.
 //   - A later commit becomes visible behind them: one that uses another slot waits for them.
 //   - A commit that is to be answered when it is durable begins behind them. So it is never there without
 //     them.

@@ -14,13 +14,24 @@ namespace namdb::protocol {
 
 class Lookup;
 
+// Waiting for a lock at the memory server that has the record.
+class LockQueues {
+ public:
+  // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
+  // waits before it reads again.
+  virtual reactor::Task<Result<bool>> wait_for_locks(std::span<Lookup* const> lookups) = 0;
+
+ protected:
+  LockQueues() = default;
+  LockQueues(const LockQueues&) = delete;
+  LockQueues& operator=(const LockQueues&) = delete;
+  ~LockQueues() = default;
+};
+
 class Locking {
  public:
-  // Records say which transaction waits for them, or until when readers count on them: the word behind the
-  // body is READ with them (Lookup::waiter).
-  bool has_waiters() const { return has_waiters_; }
-  // Rows that are only read are leased (Access::shares), whatever reader words records have.
-  virtual bool leases_rows() const { return false; }
+  // Null where the protocol does not wait there: the caller waits before it reads again.
+  LockQueues* queues() const { return queues_; }
 
   // --- read ---
   // Before rows are read by key.
@@ -30,11 +41,6 @@ class Locking {
   // check_locks() once the batch completed.
   virtual bool add_lock(Lookup& lookup, txn::BatchSet& batches) = 0;
   virtual void check_locks() = 0;
-  // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
-  // waits before it reads again. Only with has_waiters().
-  virtual reactor::Task<Result<bool>> wait_for_locks(std::span<Lookup* const> /*lookups*/) {
-    co_return false;
-  }
   // Rows that are to be locked (Access::locked) or shared (Access::shares) have been read by key: locks those
   // that are not locked yet. A row that cannot be shared is validated.
   virtual reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) = 0;
@@ -52,13 +58,15 @@ class Locking {
   virtual void after_install() = 0;
 
  protected:
-  explicit Locking(bool has_waiters) : has_waiters_(has_waiters) {}
+  Locking() = default;
   Locking(const Locking&) = delete;
   Locking& operator=(const Locking&) = delete;
   ~Locking() = default;
+  // Once, in the constructor. They belong to the object, and live as long as it does.
+  void wait_in(LockQueues& queues) { queues_ = &queues; }
 
  private:
-  bool has_waiters_;
+  LockQueues* queues_ = nullptr;
 };
 
 }  // namespace namdb::protocol

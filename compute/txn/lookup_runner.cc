@@ -113,9 +113,9 @@ struct LookupRun {
     if (!status.ok()) co_return status;
     const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, counters);
     bool waited = false;
-    if (locking != nullptr && locking->has_waiters()) {
+    if (locking != nullptr && locking->queues() != nullptr) {
       const std::span<Lookup* const> waiting(lookups);
-      const Result<bool> result = co_await locking->wait_for_locks(waiting);
+      const Result<bool> result = co_await locking->queues()->wait_for_locks(waiting);
       if (!result.ok()) co_return result.status();
       waited = *result;
     }

@@ -89,7 +89,7 @@ RowId StagedTransaction::read(const TableRef& table, std::span<const std::byte> 
   wanted.only_read = !locks_rows || read_locks != txn::ReadLocks::exclusive;
   if (!locks_rows || !wanted.only_read || read_locks == txn::ReadLocks::none) return row;
   // Entries of a hash index are validated: their writers lock them at commit only.
-  const bool leases = control().locking()->leases_rows() && !table->schema.chained();
+  const bool leases = worker().cluster.protocol().leases_reads && !table->schema.chained();
   wanted.shares = leases || table->record.reader_words != 0;
   return row;
 }
@@ -184,16 +184,14 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   Lookups lookups;
   LookupTables tables;
   Status status;
-  txn::DeferredCommits& deferred = session().deferred;
-  const bool unsettled = control().reads_deferred() ? deferred.any_cut_off() : !deferred.settled();
-  if (unsettled) {
+  while (!visibility().may_read_behind(session().deferred)) {
     status = co_await settle_deferred();
     if (!status.ok()) co_return status;
   }
-  if (!control().reads_deferred()) deferred.forget_ended();
   const ReadWriteSet::Rows asked = rows().take_unfetched();
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;
+  const bool reads_trailer = worker().cluster.protocol().reads_trailer;
   reactor::PooledVector<RowId> to_lock;
   if (locking != nullptr) {
     std::ranges::copy_if(asked, std::back_inserter(to_lock),
@@ -210,9 +208,9 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
       if (timestamps) {
         access.lookup.read_with_lease();
       } else if (access.shares) {
-        access.lookup.read_with_shared_lock(locking->has_waiters());
+        access.lookup.read_with_shared_lock(reads_trailer);
       } else if (!access.only_read) {
-        access.lookup.read_with_lock(locking != nullptr && locking->has_waiters());
+        access.lookup.read_with_lock(reads_trailer);
       }
       lookups.push_back(&access.lookup);
       tables.push_back(access.table.get());
@@ -292,7 +290,8 @@ reactor::Task<Status> StagedTransaction::confirm_primaries() {
 }
 
 void StagedTransaction::lock_written_reads() {
-  if (!worker().cluster.shared_read_locks() && !control().locking()->leases_rows()) return;
+  const txn::Cluster& cluster = worker().cluster;
+  if (!cluster.shared_read_locks() && !cluster.protocol().leases_reads) return;
   for (const Access& access : accesses()) {
     if (access.write != WriteKind::none && access.only_read && access.stored()) get(access.table, access.key);
   }

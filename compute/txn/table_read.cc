@@ -32,7 +32,8 @@ constexpr std::uint32_t kPartGap_bytes = 8;
 
 bool TableRead::possible(TransactionState& transaction) {
   return transaction.worker().scan_reads == txn::ScanReads::calls &&
-         transaction.control().waits_for_publish() && transaction.control().validation() == nullptr;
+         transaction.worker().cluster.protocol().visible_by_publish &&
+         transaction.control().validation() == nullptr;
 }
 
 TableRead::~TableRead() {

@@ -7,6 +7,7 @@
 #include "common/layout/record.h"
 #include "common/reactor/task.h"
 #include "compute/cluster/batch_set.h"
+#include "compute/txn/deferred_commits.h"
 
 namespace namdb::protocol {
 
@@ -29,6 +30,14 @@ enum class ReadDecision : std::uint8_t {
 class Visibility {
  public:
   // --- the beginning ---
+  // Before rows are read by key: whether the transaction may read while those of its session's earlier
+  // commits are under way (deferred_commits.h); it forgets others that it need not know of. False: they are
+  // to be settled, and this is called again. Scans always begin behind them.
+  virtual bool may_read_behind(txn::DeferredCommits& commits) {
+    if (!commits.settled()) return false;
+    commits.forget_ended();
+    return true;
+  }
   // Versions may be checked.
   virtual bool ready() const = 0;
   // While not ready: prepare() before the first READ of rows is posted; piggyback() adds what is READ

@@ -42,7 +42,6 @@ class Calvin final : public TwoPhaseLocking {
   // Operations of this worker that are posted from now on find the rows installed and not locked.
   void after_install() override;
   ReadDecision meet_lock(layout::HeaderWord lock) override;
-  bool installs_with_log() const override { return true; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:

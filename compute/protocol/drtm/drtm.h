@@ -34,10 +34,9 @@ namespace namdb::protocol {
 class DrTm final : public TwoPhaseLocking {
  public:
   explicit DrTm(TransactionState& transaction)
-      : TwoPhaseLocking(transaction, true), leases_(transaction.worker(), learned()) {}
+      : TwoPhaseLocking(transaction), leases_(transaction.worker(), learned()) {}
 
   // --- Locking ---
-  bool leases_rows() const override { return true; }
   bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
   reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) override;

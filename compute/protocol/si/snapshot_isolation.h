@@ -22,6 +22,8 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
   explicit SnapshotIsolation(TransactionState& transaction);
 
   // --- Visibility ---
+  // The session's own commits are told by their stamps.
+  bool may_read_behind(txn::DeferredCommits& commits) override { return !commits.any_cut_off(); }
   bool ready() const override { return snapshot_.confirmed; }
   reactor::Task<Status> prepare() override;
   bool join(txn::BatchSet& batches) override;
@@ -37,8 +39,6 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
 
   // --- ConcurrencyControl ---
   Status may_write(const Access& access) const override;
-  bool waits_for_publish() const override { return true; }
-  bool reads_deferred() const override { return true; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  private:

@@ -63,7 +63,6 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
   layout::Stamp lock_stamp(layout::Stamp stamp) override { return owner_.lock_by(stamp); }
-  bool waits_for_publish() const override { return false; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:

@@ -24,9 +24,8 @@ constexpr std::uint32_t kMaxRounds = 64;
 
 }  // namespace
 
-TwoPhaseLocking::TwoPhaseLocking(TransactionState& transaction, bool has_waiters)
-    : Locking(has_waiters),
-      transaction_(transaction),
+TwoPhaseLocking::TwoPhaseLocking(TransactionState& transaction)
+    : transaction_(transaction),
       latest_(transaction.worker(), *this),
       validator_(transaction, *this),
       readers_(transaction.worker().cluster),
@@ -211,7 +210,7 @@ reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId
     if (layout.reader_words != 0) {
       lock.behind = fabric::LocalBuffer(worker.cluster.pool(), 8 + 8 * layout.reader_words);
       batches.read(waiter, lock.behind.data(), lock.behind.size());
-    } else if (has_waiters()) {
+    } else if (reads_trailer()) {
       batches.read(waiter, lock.word.data() + 8, 8);
     }
   }
@@ -227,7 +226,7 @@ reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId
     const HeaderWord found(layout::load_word(posted_[i].word.data()));
     const Access& access = transaction().accesses()[(*rows)[i]];
     const storage::Table& table = *access.table;
-    if (has_waiters()) {
+    if (reads_trailer()) {
       const std::byte* const word = posted_[i].behind ? posted_[i].behind.data() : posted_[i].word.data() + 8;
       const HeaderWord waiter(layout::load_word(word));
       if (found == posted_[i].unlocked && waiter.value() != 0)
@@ -264,10 +263,10 @@ reactor::Task<Status> TwoPhaseLocking::read_again(const reactor::PooledVector<Ro
     access.lookup = Lookup();
     access.lookup.start(transaction().worker(), *access.table, access.key, access.key_hash);
     if (access.shares) {
-      access.lookup.read_with_shared_lock(has_waiters());
+      access.lookup.read_with_shared_lock(reads_trailer());
       access.lookup.set_share(reader);
     } else {
-      access.lookup.read_with_lock(has_waiters());
+      access.lookup.read_with_lock(reads_trailer());
     }
     lookups.push_back(&access.lookup);
     tables.push_back(access.table.get());

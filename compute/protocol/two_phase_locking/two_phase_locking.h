@@ -46,7 +46,7 @@ namespace namdb::protocol {
 
 class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOwner {
  public:
-  explicit TwoPhaseLocking(TransactionState& transaction, bool has_waiters = false);
+  explicit TwoPhaseLocking(TransactionState& transaction);
   ~TwoPhaseLocking() override;
 
   // --- Locking ---
@@ -68,7 +68,6 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
   layout::Stamp lock_stamp(layout::Stamp /*stamp*/) override { return own_; }
-  bool waits_for_publish() const override { return false; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
@@ -110,6 +109,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
     }
   };
   reactor::Task<Status> begin_locking();
+  bool reads_trailer() const { return transaction_.worker().cluster.protocol().reads_trailer; }
   // Whether the row is locked; notes it in the row.
   bool claim(Access& access);
   Held* find_lock(layout::GlobalAddress record);

@@ -26,9 +26,9 @@
 
 namespace namdb::protocol {
 
-class WaitDie final : public TwoPhaseLocking {
+class WaitDie final : public TwoPhaseLocking, public LockQueues {
  public:
-  explicit WaitDie(TransactionState& transaction) : TwoPhaseLocking(transaction, true) {}
+  explicit WaitDie(TransactionState& transaction) : TwoPhaseLocking(transaction) { wait_in(*this); }
 
   bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;

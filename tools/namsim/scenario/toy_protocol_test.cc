@@ -76,7 +76,6 @@ class ToyControl final : public protocol::ConcurrencyControl,
     lock_ = HeaderWord(stamp, false, true);
     return stamp;
   }
-  bool waits_for_publish() const override { return false; }
   bool end(std::uint64_t /*generation*/, const Status& /*outcome*/, bool /*wrote*/) override { return false; }
 
  private:
