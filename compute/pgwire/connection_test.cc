@@ -239,6 +239,26 @@ TEST_CASE("statements between two syncs are one transaction", "[connection]") {
   CHECK(world.engine.open_transactions() == 0);
 }
 
+TEST_CASE("a block that only reads does not forbid the writes of the next pipeline", "[connection]") {
+  World world;
+  TestClient client = TestClient::ready(world);
+  client.ask(query("CREATE TABLE t (id int PRIMARY KEY)") + parse("i", "INSERT INTO t VALUES ($1)") + sync());
+  const auto pipeline = [&client](int first) {
+    std::string bytes;
+    for (int id = first; id < first + 2; ++id) bytes += bind("", "i", {std::to_string(id)}) + execute("");
+    return client.ask(bytes + sync());
+  };
+  for (const std::string end : {"COMMIT", "ROLLBACK"}) {
+    client.ask(query("BEGIN READ ONLY") + query("SELECT 1") + query(end));
+    CHECK(kinds(pipeline(end == "COMMIT" ? 1 : 3)) == "2C2CZ");
+  }
+  client.ask(query("SET default_transaction_read_only = on"));
+  CHECK(sqlstate(pipeline(5)) == "25006");
+  client.ask(query("DISCARD ALL") + parse("i", "INSERT INTO t VALUES ($1)") + sync());
+  CHECK(kinds(pipeline(5)) == "2C2CZ");
+  CHECK(client.ask(query("SELECT count(*) FROM t"))[1].values()[0] == "6");
+}
+
 TEST_CASE("an execute that the sync does not follow at once waits for the next message", "[connection]") {
   World world;
   TestClient client = TestClient::ready(world);

@@ -79,6 +79,31 @@ TEST_CASE("a NULL where there must be a value names the column and shows the row
   CHECK(detail == "Failing row contains (" + std::string(63, 'a') + "..., null).");
 }
 
+TEST_CASE("a row that violates a CHECK names the constraint and shows the row", "[errors]") {
+  Scene scene;
+  CHECK(scene
+            .error_of("CREATE TABLE c (id integer PRIMARY KEY, n integer CHECK (n > 0), "
+                      "CONSTRAINT small CHECK (n < 10))")
+            .field('C')
+            .empty());
+  CHECK(said(scene.error_of("INSERT INTO c VALUES (1, 5), (2, 0)")) ==
+        "23514|public|c||c_n_check|Failing row contains (2, 0).");
+  CHECK(scene.error_of("INSERT INTO c VALUES (1, 5)").field('C').empty());
+  CHECK(said(scene.error_of("UPDATE c SET n = 10")) == "23514|public|c||small|Failing row contains (1, 10).");
+}
+
+TEST_CASE("a row that violates a foreign key names the constraint, the key and the other table", "[errors]") {
+  Scene scene;
+  CHECK(scene.error_of("CREATE TABLE child (id integer PRIMARY KEY, t integer REFERENCES t)")
+            .field('C')
+            .empty());
+  CHECK(said(scene.error_of("INSERT INTO child VALUES (1, 8)")) ==
+        "23503|public|child||child_t_fkey|Key (t)=(8) is not present in table \"t\".");
+  CHECK(scene.error_of("INSERT INTO child VALUES (1, 7)").field('C').empty());
+  CHECK(said(scene.error_of("DELETE FROM t")) ==
+        "23503|public|child||child_t_fkey|Key (id)=(7) is still referenced from table \"child\".");
+}
+
 TEST_CASE("an error says where in the statement it lies", "[errors]") {
   Scene scene;
   CHECK(scene.at("SELEC 1; SELECT 2") == "SELE");
@@ -105,6 +130,12 @@ TEST_CASE("an error says where in the statement it lies", "[errors]") {
   CHECK(scene.at("DELETE FROM nowhere") == "nowh");
   CHECK(scene.at("CALL frobnicate(1)") == "frob");
   CHECK(scene.at("CREATE TABLE u (id nosuch PRIMARY KEY)") == "nosu");
+  CHECK(scene.at("SELECT id, code FROM t GROUP BY code") == "id, ");
+  CHECK(scene.at("SELECT max(id), t.id FROM t GROUP BY code") == "t.id");
+  CHECK(scene.at("SELECT * FROM t GROUP BY code") == "* FR");
+  CHECK(scene.at("SELECT code FROM t GROUP BY code HAVING n > 1") == "n > ");
+  CHECK(scene.at("SELECT code FROM t GROUP BY code ORDER BY n + 1") == "n + ");
+  CHECK(scene.at("SELECT DISTINCT code FROM t ORDER BY code, n") == "n");
   CHECK(scene.at("INSERT INTO t VALUES (7)") == "nowhere");
   // In characters, and in prepared statements too.
   CHECK(scene.error_of("SELECT 'äöü', nosuch").field('P') == "15");

@@ -190,11 +190,50 @@ class GroupSets {
   const std::vector<ResultColumn>& columns_;
 };
 
+bool is_aggregate_call(Node expression) {
+  if (expression.kind != "FuncCall" || find(*expression.body, "over") != nullptr) return false;
+  const std::vector<std::string_view> parts = names(list(*expression.body, "funcname"));
+  return !parts.empty() && is_aggregate(parts.back());
+}
+
+bool names_column(const Json& reference, std::string_view relation, std::string_view column) {
+  const Json& fields = list(reference, "fields");
+  std::vector<std::string_view> parts = names(fields);
+  if (parts.size() == fields.size()) {  // no star is the last of them
+    if (parts.empty() || parts.back() != column) return false;
+    parts.pop_back();
+  }
+  return parts.empty() || parts.back() == relation;
+}
+
+// The first reference to the column in that part of a statement, by itself or by a star, that is not the
+// argument of an aggregate; null: there is none.
+const Json* find_reference(const Json& part, std::string_view relation, std::string_view column) {
+  const Json* first = nullptr;
+  std::vector<const Json*> open = {&part};
+  while (!open.empty()) {
+    const Json& json = *open.back();
+    open.pop_back();
+    if (!json.is_structured()) continue;
+    if (json.is_object() && json.size() == 1) {
+      const Node here = node(json);
+      if (is_aggregate_call(here)) continue;
+      if (here.kind == "ColumnRef" && names_column(*here.body, relation, column) &&
+          (first == nullptr || integer(*here.body, "location") < integer(*first, "location")))
+        first = here.body;
+    }
+    for (const Json& child : json) open.push_back(&child);
+  }
+  return first;
+}
+
 // Makes expressions over rows of the tables ones over groups.
 class GroupReader {
  public:
-  GroupReader(const Scope& scope, const SelectPlan& select, std::vector<ExprPtr>& groups)
-      : scope_(scope), select_(select), groups_(groups) {}
+  // `body`: of the statement; `place` may be null.
+  GroupReader(const Scope& scope, const Json& body, ErrorPlace* place, const SelectPlan& select,
+              std::vector<ExprPtr>& groups)
+      : scope_(scope), body_(body), place_(place), select_(select), groups_(groups) {}
 
   Status read(ExprPtr& expr) {
     if (expr->kind == ExprKind::column && expr->index >= kFirstWindowColumn) return {};
@@ -246,9 +285,22 @@ class GroupReader {
     });
   }
 
+  // Expressions have no places: the first reference to the column is taken for this one.
+  void note_place(std::string_view relation, std::string_view column) const {
+    if (place_ == nullptr) return;
+    for (const char* part : {"targetList", "havingClause", "sortClause", "windowClause"}) {
+      const Json* const clause = find(body_, part);
+      const Json* const reference = clause == nullptr ? nullptr : find_reference(*clause, relation, column);
+      if (reference == nullptr) continue;
+      place_->note(*reference);
+      return;
+    }
+  }
+
   Status refuse(std::uint32_t column) const {
-    const std::string name =
-        "column \"" + scope_.relation_of(column).name + "." + scope_.columns[column].name + "\"";
+    const std::string& relation = scope_.relation_of(column).name;
+    note_place(relation, scope_.columns[column].name);
+    const std::string name = "column \"" + relation + "." + scope_.columns[column].name + "\"";
     if (in_subquery_)
       return Status(ErrorCode::grouping_error, "subquery uses ungrouped " + name + " from outer query");
     return Status(ErrorCode::grouping_error,
@@ -256,6 +308,8 @@ class GroupReader {
   }
 
   const Scope& scope_;
+  const Json& body_;
+  ErrorPlace* place_;
   const SelectPlan& select_;
   std::vector<ExprPtr>& groups_;
   bool in_subquery_ = false;
@@ -300,10 +354,13 @@ Status bind_distinct(ExpressionBinder& expressions, const Json& body, ErrorPlace
   // DISTINCT without ON is a list of one empty node.
   if (!(*distinct)[0].empty()) return bind_distinct_on(expressions, *distinct, place, select, columns);
   select.distinct = true;
-  for (const OrderItem& order : select.order) {
+  const Json& items = list(body, "sortClause");
+  for (std::size_t i = 0; i < select.order.size(); ++i) {
+    const OrderItem& order = select.order[i];
     const bool is_target = std::ranges::any_of(
         select.targets, [&order](const ExprPtr& target) { return same(*target, *order.value); });
     if (!is_target) {
+      if (place != nullptr && i < items.size()) place->note_begin(items[i]);
       return Status(ErrorCode::invalid_column_reference,
                     "for SELECT DISTINCT, ORDER BY expressions must appear in select list");
     }
@@ -325,7 +382,7 @@ Status bind_groups(ExpressionBinder& expressions, const Json& body, ErrorPlace* 
   select.grouped = !select.aggregates.empty() || !select.groups.empty() || select.having != nullptr ||
                    !select.grouping_sets.empty();
   if (!select.grouped) return {};
-  GroupReader reader(expressions.scope(), select, select.groups);
+  GroupReader reader(expressions.scope(), body, place, select, select.groups);
   for (ExprPtr& target : select.targets) NAMDB_SQL_CHECK(reader.read(target));
   if (select.having != nullptr) NAMDB_SQL_CHECK(reader.read(select.having));
   for (OrderItem& order : select.order) NAMDB_SQL_CHECK(reader.read(order.value));

@@ -3,6 +3,7 @@
 
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function_tables.h"
+#include "compute/sql/expression/text_search.h"
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/value_format.h"
 
@@ -112,7 +113,7 @@ Status split(Context context, Arguments arguments, Datum& out) {
       end = 1;
       while (end < rest.size() && (rest[end] & 0xc0) == 0x80) ++end;
     } else if (!separator.empty()) {
-      end = std::min(rest.find(separator), rest.size());
+      end = std::min(find_text(rest, separator), rest.size());
     }
     const bool last = end == rest.size();
     writer.add(Datum::of_text(rest.substr(0, end)));

@@ -1,9 +1,8 @@
 #include "compute/sql/expression/like.h"
 
-#include <cstring>
-#include <optional>
 #include <string>
 
+#include "compute/sql/expression/text_search.h"
 #include "compute/sql/value/characters.h"
 
 namespace namdb::sql {
@@ -40,15 +39,6 @@ std::string without_escapes(std::string_view part) {
   return literal;
 }
 
-// std::string_view::find is quadratic; this is not.
-std::optional<std::size_t> find_literal(std::string_view text, std::string_view literal) {
-  if (literal.empty()) return 0;
-  if (text.empty()) return std::nullopt;
-  const void* found = ::memmem(text.data(), text.size(), literal.data(), literal.size());
-  if (found == nullptr) return std::nullopt;
-  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-}
-
 // A % at the pattern's position. True when the answer is known.
 Status pass_percent(std::string_view text, std::string_view pattern, Work& work, LikePosition& at,
                     bool& known, bool& matches) {
@@ -74,13 +64,13 @@ Status pass_percent(std::string_view text, std::string_view pattern, Work& work,
     return {};
   }
   // The first place that matches will do: another % follows.
-  const std::optional<std::size_t> found = find_literal(rest, literal);
-  if (!found) {
+  const std::size_t found = find_text(rest, literal);
+  if (found == std::string_view::npos) {
     known = true;
     matches = false;
     return {};
   }
-  at.text += *found + literal.size();
+  at.text += found + literal.size();
   at.pattern = part.end;
   return {};
 }

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::size_t kMaxPatterns = 32;
 constexpr std::int64_t kMaxMemory_bytes = 1 << 20;  // of a compiled pattern
+// A byte of the text may cost a step for each instruction of the compiled pattern.
+constexpr std::size_t kMaxSteps = 64 << 20;
 
 // In PostgreSQL's words.
 std::string_view error_text(re2::RE2::ErrorCode code) {
@@ -39,10 +41,14 @@ Status too_long(std::string_view part, std::size_t limit) {
                                                " can have at most " + std::to_string(limit) + " bytes");
 }
 
-Status check(const re2::RE2& compiled) {
-  if (compiled.ok()) return {};
-  return Status(ErrorCode::invalid_regex,
-                "invalid regular expression: " + std::string(error_text(compiled.error_code())));
+Status check(const re2::RE2& compiled, std::string_view text) {
+  if (!compiled.ok()) {
+    return Status(ErrorCode::invalid_regex,
+                  "invalid regular expression: " + std::string(error_text(compiled.error_code())));
+  }
+  if (static_cast<std::size_t>(compiled.ProgramSize()) * text.size() <= kMaxSteps) return {};
+  return Status(ErrorCode::limit_exceeded,
+                "a regular expression is too complex for a text of " + std::to_string(text.size()) + " bytes");
 }
 
 // The quantifiers of a pattern: those that want as much as they can get, and the others (*?, +?, ??, {1}?).
@@ -107,7 +113,7 @@ Status RegexPatterns::match(std::string_view text, std::string_view pattern, boo
   if (text.size() > kMaxRegexText_bytes) return too_long("text", kMaxRegexText_bytes);
   if (pattern.size() > kMaxRegexPattern_bytes) return too_long("pattern", kMaxRegexPattern_bytes);
   const re2::RE2& compiled = find(pattern, {ignores_case}, false);
-  if (Status status = check(compiled); !status.ok()) return status;
+  if (Status status = check(compiled, text); !status.ok()) return status;
   matches = re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), compiled);
   return {};
 }
@@ -122,7 +128,7 @@ Status RegexPatterns::search(std::string_view text, std::string_view pattern, Re
                   "a regular expression with greedy and with non-greedy quantifiers is not supported here");
   }
   const re2::RE2& compiled = find(pattern, options, !quantifiers.other);
-  if (Status status = check(compiled); !status.ok()) return status;
+  if (Status status = check(compiled, text); !status.ok()) return status;
   std::vector<re2::StringPiece> parts(static_cast<std::size_t>(compiled.NumberOfCapturingGroups()) + 1);
   found = compiled.Match(re2::StringPiece(text.data(), text.size()), from, text.size(), re2::RE2::UNANCHORED,
                          parts.data(), static_cast<int>(parts.size()));

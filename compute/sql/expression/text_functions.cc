@@ -9,6 +9,7 @@
 
 #include "compute/sql/expression/expression.h"
 #include "compute/sql/expression/function_tables.h"
+#include "compute/sql/expression/text_search.h"
 #include "compute/sql/value/characters.h"
 #include "compute/sql/value/value_format.h"
 
@@ -162,7 +163,7 @@ Status like_escape(Context context, Arguments a, Datum& out) {
 }
 
 Status strpos(Context, Arguments a, Datum& out) {
-  const std::size_t at = a[0].text.find(a[1].text);
+  const std::size_t at = find_text(a[0].text, a[1].text);
   out = Datum::of_integer(at == std::string_view::npos
                               ? 0
                               : static_cast<std::int64_t>(character_count(a[0].text.substr(0, at))) + 1);
@@ -198,7 +199,7 @@ Status replace(Context context, Arguments a, Datum& out) {
   std::string text;
   std::string_view rest = a[0].text;
   while (true) {
-    const std::size_t at = std::min(rest.find(from), rest.size());
+    const std::size_t at = std::min(find_text(rest, from), rest.size());
     text += rest.substr(0, at);
     if (at == rest.size()) break;
     text += a[2].text;
@@ -273,7 +274,7 @@ Status split_part(Context, Arguments a, Datum& out) {
   std::vector<std::string_view> parts;
   std::string_view rest = a[0].text;
   while (!a[1].text.empty()) {
-    const std::size_t at = rest.find(a[1].text);
+    const std::size_t at = find_text(rest, a[1].text);
     if (at == std::string_view::npos) break;
     parts.push_back(rest.substr(0, at));
     rest.remove_prefix(at + a[1].text.size());
