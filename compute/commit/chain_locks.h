@@ -23,11 +23,13 @@
 
 #include "common/layout/bucket.h"
 #include "common/layout/journal.h"
+#include "common/reactor/block_vector.h"
 #include "common/reactor/stable_vector.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/commit/commit_journal.h"
 #include "compute/txn/access.h"
 #include "compute/txn/record_space.h"
+#include "compute/txn/row_buffers.h"
 #include "compute/txn/row_parts.h"
 #include "compute/txn/worker_state.h"
 
@@ -36,7 +38,7 @@ namespace namdb::protocol {
 class ChainLocks {
  public:
   ChainLocks(txn::WorkerState& worker, txn::BatchSet& batches, fabric::OperationCounters& counters)
-      : worker_(worker), batches_(batches), counters_(counters) {}
+      : worker_(worker), batches_(batches), counters_(counters), buffers_(worker.cluster.pool()) {}
 
   // A row whose lookup found no record.
   void add(Access& access);
@@ -86,7 +88,7 @@ class ChainLocks {
  private:
   struct ChainBucket {
     layout::GlobalAddress address;
-    fabric::LocalBuffer buffer;       // a main bucket's has the chain's words behind the image
+    txn::RowBuffer buffer;            // a main bucket's has the chain's words behind the image
     layout::Bucket* image = nullptr;  // in it
     bool changed = false;
     bool fresh = false;       // allocated by this commit
@@ -158,7 +160,8 @@ class ChainLocks {
   txn::WorkerState& worker_;
   txn::BatchSet& batches_;
   fabric::OperationCounters& counters_;
-  reactor::StableVector<ChainLock> chains_;  // adding one moves no other
+  txn::RowBuffers buffers_;
+  reactor::BlockVector<ChainLock, 4> chains_;  // adding one moves no other
   std::size_t inserts_ = 0;
   // Places in `chains_` by the main bucket's address, once there are many.
   absl::flat_hash_map<std::uint64_t, std::size_t> by_main_;

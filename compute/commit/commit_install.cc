@@ -142,7 +142,7 @@ void Commit::piggyback() {
   if (!batches_.only(publishing) || worker_.cluster.stages().two_sided(Stage::install) ||
       !worker_.cluster.optimisations().outstanding_requests)
     return;
-  publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);
+  publish_word_ = buffers_.take(8);
   piggybacked_ = slot_->piggyback(stamp_.counter, batches_.at(publishing), publish_word_.data());
 }
 
