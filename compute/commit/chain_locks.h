@@ -150,12 +150,19 @@ class ChainLocks {
   // Calls use(entry) for each new record that is placed.
   template <typename Use>
   void each_location(const Use& use) const;
-  reactor::Task<Status> read_rest(ChainLock* chain);
+  // Of a chain that is locked, one bucket after the other.
+  static Status check_bucket(const ChainLock& chain, std::size_t bucket);
+  static bool leads_on(const ChainLock& chain, std::size_t bucket);
+  // Behind its last one.
+  reactor::Task<Status> read_next(ChainLock* chain);
   // Reports a dropped hash index as catalog_changed: the caller wrote rows, and does not know of the index's
   // table.
   static Status without_space(Status status, const storage::Table& table);
   static bool has_rival(const ChainLock& chain);
-  reactor::Task<Status> place_inserts(ChainLock* chain);
+  static void place_row(ChainLock& chain, std::size_t row, ChainBucket& bucket, std::uint32_t entry);
+  // In free entries of its buckets: so many rows. And the others, in fresh buckets at its end.
+  static std::size_t place_in_free(ChainLock& chain);
+  reactor::Task<Status> place_in_fresh(ChainLock* chain, std::size_t first);
 
   txn::WorkerState& worker_;
   txn::BatchSet& batches_;

@@ -232,7 +232,7 @@ reactor::Task<Status> Commit::lock() {
   Status status = examine_locks();
   checked_ = checked_ && chains_.all_taken();
   if (status.ok()) status = std::move(ahead);
-  if (status.ok() && !chains_.empty()) status = co_await chains_.retry(stamp_);
+  if (status.ok() && !chains_.all_taken()) status = co_await chains_.retry(stamp_);
   if (!status.ok()) co_return status;
   for (RecordLock& record : records_) {
     const layout::RecordLayout& layout = record.access->table->record;

@@ -131,7 +131,8 @@ class Commit final : private JournalContents {
   bool installs_by_name() const;
   // Sends the publish behind the install that is in the batches, if it may be. `piggybacked_` is up to where.
   void piggyback();
-  // After the batches.
+  // The batches completed: whether the publish was among them.
+  bool has_published();
   reactor::Task<Status> publish();
   void add_installs(const RowParts& part);
   // True: the install is under way, and nobody needs to wait for it.
@@ -153,8 +154,8 @@ class Commit final : private JournalContents {
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp stamp_;
   layout::Stamp lock_stamp_;  // in the lock words of records
-  reactor::PooledInlinedVector<RecordLock, 4> records_;
   txn::RowBuffers buffers_;
+  reactor::PooledInlinedVector<RecordLock, 4> records_;
   ChainLocks chains_;
   IndexWrites indexes_;
   CommitJournal journal_;
