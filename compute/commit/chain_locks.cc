@@ -87,7 +87,7 @@ std::optional<std::size_t> ChainLocks::position_of(GlobalAddress main) const {
 
 void ChainLocks::add_bucket(ChainLock& chain, GlobalAddress address) {
   const std::size_t words_bytes = chain.buckets.empty() ? kWords_bytes : 0;
-  fabric::LocalBuffer buffer(worker_.cluster.pool(), layout::kBucket_bytes + words_bytes);
+  txn::RowBuffer buffer = buffers_.take(layout::kBucket_bytes + words_bytes);
   auto* const image = reinterpret_cast<Bucket*>(buffer.data());
   chain.buckets.push_back({.address = address, .buffer = std::move(buffer), .image = image});
 }

@@ -23,11 +23,13 @@
 
 #include "common/layout/bucket.h"
 #include "common/layout/journal.h"
+#include "common/reactor/block_vector.h"
 #include "common/reactor/stable_vector.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/commit/commit_journal.h"
 #include "compute/txn/access.h"
 #include "compute/txn/record_space.h"
+#include "compute/txn/row_buffers.h"
 #include "compute/txn/row_parts.h"
 #include "compute/txn/worker_state.h"
 
@@ -36,7 +38,7 @@ namespace namdb::protocol {
 class ChainLocks {
  public:
   ChainLocks(txn::WorkerState& worker, txn::BatchSet& batches, fabric::OperationCounters& counters)
-      : worker_(worker), batches_(batches), counters_(counters) {}
+      : worker_(worker), batches_(batches), counters_(counters), buffers_(worker.cluster.pool()) {}
 
   // A row whose lookup found no record.
   void add(Access& access);
@@ -86,7 +88,7 @@ class ChainLocks {
  private:
   struct ChainBucket {
     layout::GlobalAddress address;
-    fabric::LocalBuffer buffer;       // a main bucket's has the chain's words behind the image
+    txn::RowBuffer buffer;            // a main bucket's has the chain's words behind the image
     layout::Bucket* image = nullptr;  // in it
     bool changed = false;
     bool fresh = false;       // allocated by this commit
@@ -148,17 +150,25 @@ class ChainLocks {
   // Calls use(entry) for each new record that is placed.
   template <typename Use>
   void each_location(const Use& use) const;
-  reactor::Task<Status> read_rest(ChainLock* chain);
+  // Of a chain that is locked, one bucket after the other.
+  static Status check_bucket(const ChainLock& chain, std::size_t bucket);
+  static bool leads_on(const ChainLock& chain, std::size_t bucket);
+  // Behind its last one.
+  reactor::Task<Status> read_next(ChainLock* chain);
   // Reports a dropped hash index as catalog_changed: the caller wrote rows, and does not know of the index's
   // table.
   static Status without_space(Status status, const storage::Table& table);
   static bool has_rival(const ChainLock& chain);
-  reactor::Task<Status> place_inserts(ChainLock* chain);
+  static void place_row(ChainLock& chain, std::size_t row, ChainBucket& bucket, std::uint32_t entry);
+  // In free entries of its buckets: so many rows. And the others, in fresh buckets at its end.
+  static std::size_t place_in_free(ChainLock& chain);
+  reactor::Task<Status> place_in_fresh(ChainLock* chain, std::size_t first);
 
   txn::WorkerState& worker_;
   txn::BatchSet& batches_;
   fabric::OperationCounters& counters_;
-  reactor::StableVector<ChainLock> chains_;  // adding one moves no other
+  txn::RowBuffers buffers_;
+  reactor::BlockVector<ChainLock, 4> chains_;  // adding one moves no other
   std::size_t inserts_ = 0;
   // Places in `chains_` by the main bucket's address, once there are many.
   absl::flat_hash_map<std::uint64_t, std::size_t> by_main_;

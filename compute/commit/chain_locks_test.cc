@@ -38,7 +38,7 @@ struct ChainScene {
     }
     REQUIRE(access.lookup.state() == Lookup::State::absent);
     access.write = WriteKind::insert;
-    access.image = fabric::LocalBuffer(look.worker.cluster.pool(), access.table->record.locked_bytes());
+    access.image = txn::RowBuffer(look.worker.cluster.pool(), access.table->record.locked_bytes());
     const layout::Row row = row_of(*access.table, key, 100 + key);
     std::ranges::copy(row.bytes(), access.image_row().begin());
     chains.add(access);

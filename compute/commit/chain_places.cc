@@ -24,40 +24,55 @@ constexpr std::size_t kMaxChainBuckets = 4096;
 reactor::Task<Status> ChainLocks::place() {
   for (std::size_t at = 0; at < chains_.size(); ++at) {
     if ((at + 1) % RowParts::kRowsInTurn == 0) co_await worker_.executor.yield();
-    if (Status status = co_await read_rest(&chains_[at]); !status.ok()) co_return status;
-    if (Status status = co_await place_inserts(&chains_[at]); !status.ok()) co_return status;
+    ChainLock* const chain = &chains_[at];
+    Status status;
+    for (std::size_t i = 0; i < chain->buckets.size() && status.ok(); ++i) {
+      status = check_bucket(*chain, i);
+      if (status.ok() && leads_on(*chain, i)) status = co_await read_next(chain);
+    }
+    if (!status.ok()) co_return status;
+    for (ChainBucket& bucket : chain->buckets) bucket.before = *bucket.image;
+    if (has_rival(*chain)) co_return write_conflict(*chain->table);
+    const std::size_t placed = place_in_free(*chain);
+    if (placed != chain->inserts.size()) status = co_await place_in_fresh(chain, placed);
+    if (!status.ok()) co_return status;
+    for (ChainBucket& bucket : chain->buckets) {
+      if (bucket.changed) bucket.image->seal(bucket.address);
+    }
   }
   co_return Status();
 }
 
-// The chain may have grown since the lookups saw it.
-reactor::Task<Status> ChainLocks::read_rest(ChainLock* chain) {
-  for (std::size_t i = 0; i < chain->buckets.size(); ++i) {
-    const Bucket& bucket = *chain->buckets[i].image;
-    if (!bucket.certified(chain->buckets[i].address)) {
-      co_return Status(ErrorCode::corrupt_data, "a locked bucket chain holds a half-written bucket");
-    }
-    if (bucket.table != chain->table->id || bucket.generation != chain->array.generation) {
-      co_return Status(ErrorCode::catalog_changed,
-                       "the table was dropped or rebuilt while the transaction ran");
-    }
-    if (i + 1 < chain->buckets.size() || bucket.next_offset == 0) continue;
-    if (chain->buckets.size() > kMaxChainBuckets && chain->table->schema.chained())
-      co_return too_many_alike(*chain->table);
-    if (chain->buckets.size() > kMaxChainBuckets)
-      co_return Status(ErrorCode::corrupt_data, "a bucket chain has no end");
-    const layout::ServerId server = chain->main.server();
-    const std::uint64_t region_bytes = worker_.cluster.region_map(server).limit_bytes;
-    if (!storage::place_within(bucket.next_offset, layout::kBucket_bytes, region_bytes))
-      co_return Status(ErrorCode::corrupt_data, "a bucket chain leads nowhere");
-    const GlobalAddress next(server, bucket.next_offset);
-    add_bucket(*chain, next);
-    batches_.read(next, chain->buckets.back().buffer.data(), layout::kBucket_bytes);
-    ++counters_.rereads;
-    const Status status = co_await batches_.run(counters_, Stage::lock);
-    if (!status.ok()) co_return lost_connection(status);
-  }
-  co_return Status();
+Status ChainLocks::check_bucket(const ChainLock& chain, std::size_t at) {
+  const Bucket& bucket = *chain.buckets[at].image;
+  if (!bucket.certified(chain.buckets[at].address))
+    return Status(ErrorCode::corrupt_data, "a locked bucket chain holds a half-written bucket");
+  if (bucket.table != chain.table->id || bucket.generation != chain.array.generation)
+    return Status(ErrorCode::catalog_changed, "the table was dropped or rebuilt while the transaction ran");
+  return {};
+}
+
+// The chain has grown since the lookups saw it.
+bool ChainLocks::leads_on(const ChainLock& chain, std::size_t at) {
+  return at + 1 == chain.buckets.size() && chain.buckets[at].image->next_offset != 0;
+}
+
+reactor::Task<Status> ChainLocks::read_next(ChainLock* chain) {
+  if (chain->buckets.size() > kMaxChainBuckets && chain->table->schema.chained())
+    co_return too_many_alike(*chain->table);
+  if (chain->buckets.size() > kMaxChainBuckets)
+    co_return Status(ErrorCode::corrupt_data, "a bucket chain has no end");
+  const layout::ServerId server = chain->main.server();
+  const std::uint64_t region_bytes = worker_.cluster.region_map(server).limit_bytes;
+  const std::uint64_t next_offset = chain->buckets.back().image->next_offset;
+  if (!storage::place_within(next_offset, layout::kBucket_bytes, region_bytes))
+    co_return Status(ErrorCode::corrupt_data, "a bucket chain leads nowhere");
+  const GlobalAddress next(server, next_offset);
+  add_bucket(*chain, next);
+  batches_.read(next, chain->buckets.back().buffer.data(), layout::kBucket_bytes);
+  ++counters_.rereads;
+  const Status status = co_await batches_.run(counters_, Stage::lock);
+  co_return status.ok() ? status : lost_connection(status);
 }
 
 namespace {
@@ -103,18 +118,28 @@ bool ChainLocks::has_rival(const ChainLock& chain) {
   return false;
 }
 
-reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain) {
-  for (ChainBucket& bucket : chain->buckets) bucket.before = *bucket.image;
-  if (has_rival(*chain)) co_return write_conflict(*chain->table);
-  // The buckets before it are full, and stay so.
-  std::size_t first_free = 0;
-  for (std::size_t i = 0; i < chain->inserts.size(); ++i) {
-    const Access& access = *chain->inserts[i];
-    std::optional<std::uint32_t> entry;
-    for (; first_free < chain->buckets.size(); ++first_free) {
-      entry = storage::free_entry(*chain->buckets[first_free].image);
-      if (entry) break;
+void ChainLocks::place_row(ChainLock& chain, std::size_t row, ChainBucket& bucket, std::uint32_t entry) {
+  const txn::GrantedRecord& record = chain.records[row];
+  bucket.image->entries[entry] = layout::BucketEntry::make(
+      chain.inserts[row]->key_hash, record.address.offset(), layout::incarnation_of(record.number));
+  bucket.changed = true;
+}
+
+std::size_t ChainLocks::place_in_free(ChainLock& chain) {
+  std::size_t row = 0;
+  for (ChainBucket& bucket : chain.buckets) {
+    for (; row < chain.inserts.size(); ++row) {
+      const std::optional<std::uint32_t> entry = storage::free_entry(*bucket.image);
+      if (!entry) break;
+      place_row(chain, row, bucket, *entry);
     }
+  }
+  return row;
+}
+
+reactor::Task<Status> ChainLocks::place_in_fresh(ChainLock* chain, std::size_t first) {
+  for (std::size_t row = first; row < chain->inserts.size(); ++row) {
+    std::optional<std::uint32_t> entry = storage::free_entry(*chain->buckets.back().image);
     if (!entry) {
       auto fresh = co_await worker_.space.take_bucket(*chain->table, chain->main.server(), counters_);
       if (!fresh.ok()) co_return without_space(fresh.status(), *chain->table);
@@ -128,14 +153,7 @@ reactor::Task<Status> ChainLocks::place_inserts(ChainLock* chain) {
       added.image->generation = chain->array.generation;
       entry = 0;
     }
-    ChainBucket& home = chain->buckets[first_free];
-    const txn::GrantedRecord& record = chain->records[i];
-    home.image->entries[*entry] = layout::BucketEntry::make(access.key_hash, record.address.offset(),
-                                                            layout::incarnation_of(record.number));
-    home.changed = true;
-  }
-  for (ChainBucket& bucket : chain->buckets) {
-    if (bucket.changed) bucket.image->seal(bucket.address);
+    place_row(*chain, row, chain->buckets.back(), *entry);
   }
   co_return Status();
 }

@@ -34,6 +34,7 @@ Commit::Commit(TransactionState& transaction)
       worker_(transaction.worker()),
       counters_(transaction.mutable_counters()),
       batches_(worker_.cluster),
+      buffers_(worker_.cluster.pool()),
       chains_(worker_, batches_, counters_),
       indexes_(transaction),
       journal_(worker_, *this, batches_, counters_) {}
@@ -133,6 +134,12 @@ reactor::Task<Status> Commit::run() {
 
 // Lists what must be locked, and finds the conflicts that are known without a READ.
 Status Commit::plan(const RowParts& part) {
+  std::size_t in_place = 0;
+  for (std::size_t i = part.begin(); i != part.end(); ++i) {
+    const Access& access = transaction_.accesses()[i];
+    if (access.write != WriteKind::none && access.writes_in_place()) ++in_place;
+  }
+  records_.reserve(records_.size() + in_place);
   for (std::size_t i = part.begin(); i != part.end(); ++i) {
     Access& access = transaction_.accesses()[i];
     if (access.write == WriteKind::none) continue;
@@ -169,6 +176,10 @@ Status Commit::check_reachable() const {
 
 void Commit::post_locks(const RowParts& part) {
   Timestamps* const timestamps = transaction_.control().timestamps();
+  std::size_t buffer_bytes = txn::RowBuffers::piece_bytes(sizeof(layout::HeaderWord));  // to publish
+  for (std::size_t i = part.begin(); i < std::min(part.end(), records_.size()); ++i)
+    buffer_bytes += txn::RowBuffers::piece_bytes(records_[i].buffer_bytes());
+  buffers_.expect(buffer_bytes);
   for (std::size_t i = part.begin(); i != part.end(); ++i) {
     if (i >= records_.size()) {
       chains_.post(i - records_.size(), stamp_);
@@ -177,8 +188,7 @@ void Commit::post_locks(const RowParts& part) {
     RecordLock& record = records_[i];
     const layout::RecordLayout& layout = record.access->table->record;
     const GlobalAddress address = record.access->lookup.record();
-    record.buffer =
-        fabric::LocalBuffer(worker_.cluster.pool(), 8 + layout.ring_headers_bytes() + layout.body_bytes());
+    record.buffer = buffers_.take(record.buffer_bytes());
     if (!record.taken) {
       record.asked = true;
       layout::store_word(record.buffer.data(), ~record.expected.value());  // it stays if nobody answers
@@ -222,7 +232,7 @@ reactor::Task<Status> Commit::lock() {
   Status status = examine_locks();
   checked_ = checked_ && chains_.all_taken();
   if (status.ok()) status = std::move(ahead);
-  if (status.ok() && !chains_.empty()) status = co_await chains_.retry(stamp_);
+  if (status.ok() && !chains_.all_taken()) status = co_await chains_.retry(stamp_);
   if (!status.ok()) co_return status;
   for (RecordLock& record : records_) {
     const layout::RecordLayout& layout = record.access->table->record;

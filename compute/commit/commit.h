@@ -49,6 +49,7 @@
 #include "compute/txn/access.h"
 #include "compute/txn/commit_outcomes.h"
 #include "compute/txn/execution_slot.h"
+#include "compute/txn/row_buffers.h"
 #include "compute/txn/row_parts.h"
 #include "compute/txn/transaction_state.h"
 
@@ -67,12 +68,16 @@ class Commit final : private JournalContents {
     Access* access;
     layout::HeaderWord expected;
     // The old word (8 bytes), the ring words READ behind the CAS, room for the displaced version's image.
-    fabric::LocalBuffer buffer;
+    txn::RowBuffer buffer;
     bool asked = false;  // by this commit
     bool taken = false;
     std::uint32_t ring_slot = 0;
     std::uint32_t image_bytes = 0;
 
+    std::size_t buffer_bytes() const {
+      const layout::RecordLayout& layout = access->table->record;
+      return 8 + layout.ring_headers_bytes() + layout.body_bytes();
+    }
     std::byte* ring_word(std::uint32_t slot) const { return buffer.data() + 8 + 8 * slot; }
     bool ring_moved(std::uint32_t slot) const {
       return layout::HeaderWord(layout::load_word(ring_word(slot))).moved();
@@ -126,7 +131,8 @@ class Commit final : private JournalContents {
   bool installs_by_name() const;
   // Sends the publish behind the install that is in the batches, if it may be. `piggybacked_` is up to where.
   void piggyback();
-  // After the batches.
+  // The batches completed: whether the publish was among them.
+  bool has_published();
   reactor::Task<Status> publish();
   void add_installs(const RowParts& part);
   // True: the install is under way, and nobody needs to wait for it.
@@ -149,11 +155,12 @@ class Commit final : private JournalContents {
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp stamp_;
   layout::Stamp lock_stamp_;  // in the lock words of records
+  txn::RowBuffers buffers_;
   reactor::PooledInlinedVector<RecordLock, 4> records_;
   ChainLocks chains_;
   IndexWrites indexes_;
   CommitJournal journal_;
-  fabric::LocalBuffer publish_word_;
+  txn::RowBuffer publish_word_;
   bool checked_ = false;           // what was read, behind the locks, all of which were taken at once
   std::uint32_t piggybacked_ = 0;  // the counter up to which the batches publish; 0: they do not
   RowParts built_{0};              // the images of the rows before its end are built

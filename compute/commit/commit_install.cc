@@ -114,7 +114,7 @@ reactor::Task<Status> Commit::install() {
   Status status = co_await batches_.run(counters_, Stage::install);
   if (!status.ok()) co_return status;
   after_install();
-  status = co_await publish();
+  if (!has_published()) status = co_await publish();
   if (status.ok() && journal_.in_room()) co_await journal_.finish();
   co_return visible_by_publish() ? status : Status();
 }
@@ -130,7 +130,7 @@ reactor::Task<Status> Commit::log_and_install() {
   if (!status.ok()) co_return status;
   if (locking() != nullptr && by_call) locking()->after_install();
   if (locking() != nullptr) locking()->after_unlock();
-  status = co_await publish();
+  if (!has_published()) status = co_await publish();
   co_return visible_by_publish() ? status : Status();
 }
 
@@ -141,15 +141,17 @@ void Commit::piggyback() {
   if (!batches_.only(publishing) || worker_.cluster.stages().two_sided(Stage::install) ||
       !worker_.cluster.optimisations().outstanding_requests)
     return;
-  publish_word_ = fabric::LocalBuffer(worker_.cluster.pool(), 8);
+  publish_word_ = buffers_.take(8);
   piggybacked_ = slot_->piggyback(stamp_.counter, batches_.at(publishing), publish_word_.data());
 }
 
+bool Commit::has_published() {
+  if (piggybacked_ == 0) return false;
+  slot_->piggyback_completed(piggybacked_);
+  return true;
+}
+
 reactor::Task<Status> Commit::publish() {
-  if (piggybacked_ != 0) {
-    slot_->piggyback_completed(piggybacked_);
-    co_return Status();
-  }
   ++counters_.writes;
   counters_.write_bytes += 8;
   if (!visible_by_publish() && !journal_.in_room()) {

@@ -121,7 +121,7 @@ reactor::Task<Status> read_hash_entries(StagedTransaction* transaction, IndexRef
   co_return Status();
 }
 
-bool writes_hash_entries(const reactor::StableVector<Access>& accesses) {
+bool writes_hash_entries(const Accesses& accesses) {
   return std::ranges::any_of(accesses, [](const Access& access) {
     return access.write != WriteKind::none &&
            std::ranges::any_of(access.table->indexes, [](const IndexRef& index) { return index->hash; });

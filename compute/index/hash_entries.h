@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "common/layout/row.h"
-#include "common/reactor/stable_vector.h"
 #include "compute/api/index.h"
+#include "compute/txn/access.h"
 #include "compute/txn/staged_transaction.h"
 
 namespace namdb::protocol {
@@ -42,7 +42,7 @@ reactor::Task<Status> read_hash_entries(StagedTransaction* transaction, storage:
                                         std::string declared, std::vector<std::string>* keys);
 
 // Whether there may be entries to write for these changes.
-bool writes_hash_entries(const reactor::StableVector<Access>& accesses);
+bool writes_hash_entries(const Accesses& accesses);
 // Before the commit: adds the entries to the write set. Error duplicate_key, and those of fetch().
 reactor::Task<Status> write_hash_entries(StagedTransaction* transaction);
 

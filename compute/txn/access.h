@@ -10,13 +10,14 @@
 #include <cstdint>
 #include <span>
 
-#include "common/fabric/local_pool.h"
 #include "common/layout/key.h"
 #include "common/layout/record.h"
 #include "common/layout/row.h"
+#include "common/reactor/block_vector.h"
 #include "common/reactor/stable_vector.h"
 #include "compute/api/table.h"
 #include "compute/txn/lookup.h"
+#include "compute/txn/row_buffers.h"
 
 namespace namdb::protocol {
 
@@ -43,7 +44,7 @@ struct Access {
   bool shown = false;         // it was read without a lock: that version must not change any more
   bool duplicate = false;     // insert() of a row that the transaction itself sees
   bool passed_over = false;   // by the last fetch(): another transaction had locked it
-  fabric::LocalBuffer image;
+  txn::RowBuffer image;
   std::uint32_t saved = 0;  // the period of the last savepoint (ReadWriteSet) in which its write was kept
 
   bool fetched() const { return lookup.done(); }
@@ -57,5 +58,8 @@ struct Access {
   // An insert revives a tombstone in place, like an update.
   bool writes_in_place() const { return lookup.has_record(); }
 };
+
+// Those of one transaction.
+using Accesses = reactor::BlockVector<Access, 8>;
 
 }  // namespace namdb::protocol

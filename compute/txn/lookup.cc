@@ -27,18 +27,19 @@ std::size_t lease_at(const storage::Table& table) {
                                table.record.current_bytes() + 8 + 8 * table.record.reader_words);
 }
 
-std::size_t buffer_bytes(const storage::Table& table) {
+}  // namespace
+
+std::size_t Lookup::buffer_bytes(const storage::Table& table) {
   return lease_at(table) + 8;
 }
 
-}  // namespace
-
 void Lookup::start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
-                   std::uint64_t key_hash, bool is_new) {
+                   std::uint64_t key_hash, bool is_new, txn::RowBuffers* buffers) {
   table_ = &table;
   key_ = key;
   key_hash_ = key_hash;
-  buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
+  buffer_ = buffers != nullptr ? buffers->take(buffer_bytes(table))
+                               : txn::RowBuffer(worker.cluster.pool(), buffer_bytes(table));
   server_ = table.server_of(key_hash);
   region_bytes_ = worker.cluster.region_map(server_).limit_bytes;
   finds_ = worker.cluster.stages().two_sided(Stage::find);
@@ -59,7 +60,7 @@ void Lookup::start_at(txn::WorkerState& worker, const storage::Table& table, Glo
                       std::uint16_t incarnation) {
   table_ = &table;
   key_ = {};
-  buffer_ = fabric::LocalBuffer(worker.cluster.pool(), buffer_bytes(table));
+  buffer_ = txn::RowBuffer(worker.cluster.pool(), buffer_bytes(table));
   region_bytes_ = worker.cluster.region_map(record.server()).limit_bytes;
   record_ = record;
   incarnation_ = incarnation;

@@ -26,6 +26,7 @@
 #include "compute/api/table.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/txn/damage.h"
+#include "compute/txn/row_buffers.h"
 #include "compute/txn/version_walk.h"
 #include "compute/txn/worker_state.h"
 
@@ -56,8 +57,10 @@ class Lookup {
 
   // By key. `key` outlives the lookup. At the end either a record or the whole chain() is known.
   // `is_new`: probably there is no such row, and there are many, so that no cached location is looked for.
+  // `buffers`: from where it takes the memory for what it READs, buffer_bytes().
   void start(txn::WorkerState& worker, const storage::Table& table, std::span<const std::byte> key,
-             std::uint64_t key_hash, bool is_new = false);
+             std::uint64_t key_hash, bool is_new = false, txn::RowBuffers* buffers = nullptr);
+  static std::size_t buffer_bytes(const storage::Table& table);
   // The record at a known place, whatever its key; absent if it was reclaimed.
   void start_at(txn::WorkerState& worker, const storage::Table& table, layout::GlobalAddress record,
                 std::uint16_t incarnation);
@@ -237,7 +240,7 @@ class Lookup {
   layout::BodyHeader candidate_;
   std::span<const std::byte> body_;
   std::unique_ptr<VersionWalk> walk_;  // once an older version is needed
-  fabric::LocalBuffer buffer_;
+  txn::RowBuffer buffer_;
   const std::byte* read_elsewhere_ = nullptr;
   std::unique_ptr<calls::FoundPieces> found_;  // by key, if the memory server looks for it
   Chain chain_;

@@ -19,9 +19,9 @@ namespace namdb::protocol {
 
 class ReadWriteSet {
  public:
-  using Rows = reactor::PooledInlinedVector<txn::RowId, 8>;
+  using Rows = reactor::PooledInlinedVector<txn::RowId, 16>;
 
-  reactor::StableVector<Access>& accesses() { return accesses_; }
+  Accesses& accesses() { return accesses_; }
   Access& operator[](txn::RowId row) { return accesses_[row]; }
   const Access& operator[](txn::RowId row) const { return accesses_[row]; }
 
@@ -82,8 +82,8 @@ class ReadWriteSet {
   const storage::TableRef& hold(const storage::TableRef& table);
 
   reactor::StableVector<storage::TableRef> tables_;
-  reactor::StableVector<Access> accesses_;
-  reactor::PooledInlinedVector<std::uint64_t, 8> first_places_;  // of the first rows, place() of each
+  Accesses accesses_;
+  reactor::PooledInlinedVector<std::uint64_t, 16> first_places_;  // of the first rows, place() of each
   // Used once there are many: of the rows before indexed_. Rows that come in the order of their keys, as
   // those of most large loads, are put there only when somebody looks for a row.
   RowPlaces places_;

@@ -108,7 +108,7 @@ RowId StagedTransaction::insert(const TableRef& table, std::span<const std::byte
   rows().before_write(row);
   const bool replaces = access.write == WriteKind::erase;
   if (!replaces && !access.fetched()) access.insert_asked = true;
-  access.image = fabric::LocalBuffer(worker().cluster.pool(), table->record.locked_bytes());
+  access.image = image_buffers().take(table->record.locked_bytes());
   access.write = replaces ? WriteKind::update : WriteKind::insert;
   std::ranges::copy(row_bytes, access.image_row().begin());
   return row;
@@ -126,7 +126,7 @@ layout::RowWriter StagedTransaction::update(RowId row) {
   NAMDB_CHECK(access.found());
   rows().before_write(row);
   if (access.write == WriteKind::none) {
-    access.image = fabric::LocalBuffer(worker().cluster.pool(), access.table->record.locked_bytes());
+    access.image = image_buffers().take(access.table->record.locked_bytes());
     std::ranges::copy(access.lookup.payload(), access.image_row().begin());
     access.write = WriteKind::update;
   }
@@ -189,6 +189,12 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     if (!status.ok()) co_return status;
   }
   const ReadWriteSet::Rows asked = rows().take_unfetched();
+  lookups.reserve(asked.size());
+  tables.reserve(asked.size());
+  std::size_t looked_for_bytes = 0;
+  for (const RowId row : asked)
+    looked_for_bytes += txn::RowBuffers::piece_bytes(Lookup::buffer_bytes(*rows()[row].table));
+  lookup_buffers().expect(looked_for_bytes);
   Locking* const locking = control().locking();
   const bool timestamps = control().timestamps() != nullptr;
   const bool reads_trailer = worker().cluster.protocol().reads_trailer;
@@ -203,7 +209,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
     Access& access = rows()[row];
     if (!access.fetched() && access.lookup.state() == Lookup::State::idle) {
       const bool is_new = access.insert_asked && asked.size() >= kManyRows;
-      access.lookup.start(worker(), *access.table, access.key, access.key_hash, is_new);
+      access.lookup.start(worker(), *access.table, access.key, access.key_hash, is_new, &lookup_buffers());
       if (access.insert_asked) access.lookup.expect_absent();
       if (timestamps) {
         access.lookup.read_with_lease();

@@ -17,6 +17,8 @@ TransactionState::TransactionState(const txn::Transaction& user, txn::WorkerStat
       generation_(worker.registry.begin()),
       began_ns_(worker.executor.now_ns()),
       lookup_batches_(worker.cluster),
+      lookup_buffers_(worker.cluster.pool()),
+      image_buffers_(worker.cluster.pool()),
       tables_(worker),
       control_(make_control(*this)) {}
 

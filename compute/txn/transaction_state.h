@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "common/fabric/counters.h"
-#include "common/reactor/stable_vector.h"
 #include "compute/api/transaction.h"
 #include "compute/api/transaction_facts.h"
 #include "compute/cluster/batch_set.h"
@@ -16,6 +15,7 @@
 #include "compute/txn/concurrency_control.h"
 #include "compute/txn/make_control.h"
 #include "compute/txn/read_write_set.h"
+#include "compute/txn/row_buffers.h"
 #include "compute/txn/session_state.h"
 #include "compute/txn/worker_state.h"
 
@@ -38,9 +38,12 @@ class TransactionState {
   CheckedTables& tables() { return tables_; }
   ReadWriteSet& rows() { return rows_; }
   const ReadWriteSet& rows() const { return rows_; }
-  reactor::StableVector<Access>& accesses() { return rows_.accesses(); }
+  Accesses& accesses() { return rows_.accesses(); }
   // Rows that others have locked count as absent, and as not read.
   bool passes_over_locked() const { return passes_over_locked_; }
+  // The memory for what lookups of these rows READ, and for the images of what is written.
+  txn::RowBuffers& lookup_buffers() { return lookup_buffers_; }
+  txn::RowBuffers& image_buffers() { return image_buffers_; }
   // The batches of lookups, used by one run of them at a time.
   txn::BatchSet& lookup_batches() { return lookup_batches_; }
 
@@ -123,6 +126,8 @@ class TransactionState {
   txn::MetLock met_lock_;
   txn::BatchSet lookup_batches_;
   fabric::OperationCounters counters_;
+  txn::RowBuffers lookup_buffers_;
+  txn::RowBuffers image_buffers_;
   ReadWriteSet rows_;
   CheckedTables tables_;
   std::unique_ptr<ConcurrencyControl> control_;

@@ -1,7 +1,7 @@
 // The memory that a transaction of each type takes, and the bytes that it copies, on the engine over shared
 // memory: one worker, one transaction at a time, everything that it needs in its caches. Of many runs the one
-// that takes the least counts, so that what the worker does beside them is not in the figures. A change that
-// lowers a figure lowers its bound.
+// that takes the least counts, so that what the worker does beside them is not in the figures; where there
+// are few runs the bounds leave a little room for that. A change that lowers a figure lowers its bound.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <iostream>
@@ -217,13 +217,13 @@ TEST_CASE("transactions of SmallBank take so much memory and copy so many bytes"
   };
   const auto one = [](std::int64_t i) { return Values{i}; };
   const auto one_and_amount = [](std::int64_t i) { return Values{i, std::int64_t{100}}; };
-  check_type({"smallbank_balance", {1, 25, 5, 200}}, one);
-  check_type({"smallbank_deposit_checking", {1, 33, 8, 300}}, one_and_amount);
-  check_type({"smallbank_transact_savings", {1, 33, 8, 300}}, one_and_amount);
-  check_type({"smallbank_write_check", {1, 37, 9, 400}}, one_and_amount);
-  check_type({"smallbank_send_payment", {1, 37, 12, 600}},
+  check_type({"smallbank_balance", {1, 24, 3, 180}}, one);
+  check_type({"smallbank_deposit_checking", {1, 34, 6, 256}}, one_and_amount);
+  check_type({"smallbank_transact_savings", {1, 34, 6, 256}}, one_and_amount);
+  check_type({"smallbank_write_check", {1, 37, 6, 316}}, one_and_amount);
+  check_type({"smallbank_send_payment", {1, 36, 6, 496}},
              [](std::int64_t i) { return Values{2 * i, 2 * i + 1, std::int64_t{100}}; });
-  check_type({"smallbank_amalgamate", {1, 43, 15, 200}},
+  check_type({"smallbank_amalgamate", {1, 40, 6, 100}},
              [](std::int64_t i) { return Values{2 * i, 2 * i + 1}; });
 }
 
@@ -232,13 +232,13 @@ TEST_CASE("transactions of TPC-C take so much memory and copy so many bytes", "[
   load_tpcc(bench);
   constexpr std::int64_t kOrders = 21;  // of each district
   const auto order = [](std::int64_t i) { return ten_items(1, 1 + i % kDistricts, i / kDistricts); };
-  check({"tpcc_new_order", {64, 155, 95, 4100}},
+  check({"tpcc_new_order", {10, 81, 10, 3750}},
         bench.least_of(kDistricts * kOrders, "tpcc_new_order", order));
   for (std::int64_t i = 0; i < (kWarehouses - 1) * kDistricts; ++i)
     bench.call("tpcc_new_order", ten_items(2 + i / kDistricts, 1 + i % kDistricts, i / kDistricts));
   const auto deliver = [](std::int64_t warehouse) { return Values{warehouse, std::int64_t{7}}; };
   bench.call("tpcc_delivery", deliver(2));
-  check({"tpcc_delivery", {572, 595, 604, 28000}},
+  check({"tpcc_delivery", {230, 191, 23, 13100}},
         bench.least_of(kWarehouses - 2, "tpcc_delivery", [&](std::int64_t i) { return deliver(3 + i); }));
   CHECK(std::get<std::int64_t>(bench.results("tpcc_delivery").front()) == kDistricts);
   constexpr int kCalls = 25;
@@ -248,17 +248,17 @@ TEST_CASE("transactions of TPC-C take so much memory and copy so many bytes", "[
                   std::int64_t{1}, customer,        std::int64_t{100}};
   };
   bench.least_of(kCalls, "tpcc_payment", pay);
-  check({"tpcc_payment", {11, 52, 17, 900}}, bench.least_of(kCalls, "tpcc_payment", pay));
+  check({"tpcc_payment", {3, 49, 7, 700}}, bench.least_of(kCalls, "tpcc_payment", pay));
   const auto look = [](std::int64_t i) {
     return Values{std::int64_t{1}, 1 + i % kDistricts, std::int64_t{1}};  // the customer of all new orders
   };
   bench.least_of(kCalls, "tpcc_order_status", look);
-  check({"tpcc_order_status", {35, 71, 15, 2400}}, bench.least_of(kCalls, "tpcc_order_status", look));
+  check({"tpcc_order_status", {34, 57, 5, 2450}}, bench.least_of(kCalls, "tpcc_order_status", look));
   const auto level = [](std::int64_t i) {
     return Values{std::int64_t{1}, 1 + i % kDistricts, std::int64_t{15}};
   };
   bench.least_of(kCalls, "tpcc_stock_level", level);
-  check({"tpcc_stock_level", {229, 513, 423, 7100}}, bench.least_of(kCalls, "tpcc_stock_level", level));
+  check({"tpcc_stock_level", {229, 125, 13, 6500}}, bench.least_of(kCalls, "tpcc_stock_level", level));
 }
 
 }  // namespace
