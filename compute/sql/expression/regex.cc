@@ -47,8 +47,8 @@ Status check(const re2::RE2& compiled, std::string_view text) {
                   "invalid regular expression: " + std::string(error_text(compiled.error_code())));
   }
   if (static_cast<std::size_t>(compiled.ProgramSize()) * text.size() <= kMaxSteps) return {};
-  return Status(ErrorCode::limit_exceeded,
-                "a regular expression is too complex for a text of " + std::to_string(text.size()) + " bytes");
+  return Status(ErrorCode::limit_exceeded, "a regular expression is too complex for a text of " +
+                                               std::to_string(text.size()) + " bytes");
 }
 
 // The quantifiers of a pattern: those that want as much as they can get, and the others (*?, +?, ??, {1}?).

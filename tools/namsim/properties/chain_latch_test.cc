@@ -49,10 +49,10 @@ TEST_CASE("inserts of different keys into one bucket chain are no conflict under
     std::string_view protocol;
     std::string_view stages;
   };
-  const Setup setup = GENERATE(Setup{"si", "one-sided"}, Setup{"si", "two-sided"}, Setup{"occ", "one-sided"},
-                               Setup{"nowait", "one-sided"}, Setup{"waitdie", "two-sided"},
-                               Setup{"sundial", "one-sided"}, Setup{"mvcc", "one-sided"},
-                               Setup{"drtm", "one-sided"}, Setup{"calvin", "one-sided"});
+  const Setup setup =
+      GENERATE(Setup{"si", "one-sided"}, Setup{"si", "two-sided"}, Setup{"occ", "one-sided"},
+               Setup{"nowait", "one-sided"}, Setup{"waitdie", "two-sided"}, Setup{"sundial", "one-sided"},
+               Setup{"mvcc", "one-sided"}, Setup{"drtm", "one-sided"}, Setup{"calvin", "one-sided"});
   CAPTURE(setup.protocol, setup.stages);
   fabric::sim::SimWorld world(3);
   ClusterOptions options;
