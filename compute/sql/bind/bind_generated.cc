@@ -55,7 +55,7 @@ Result<ExprPtr> bind_over_columns(StatementBinder& binder, const Json& expressio
   Result<ExprPtr> bound =
       construct == nullptr ? expressions.bind(expression) : expressions.bind_condition(expression, construct);
   if (bound.ok() && !use.not_immutable.empty() && !is_immutable(**bound))
-    return Status(ErrorCode::invalid_table_definition, std::string(use.not_immutable));
+    return Status(ErrorCode::invalid_object_definition, std::string(use.not_immutable));
   return bound;
 }
 
@@ -121,8 +121,8 @@ Status bind_new_generated(StatementBinder& binder, Definition& definition) {
       if (!is_new && !is_generated(read)) return;
       status =
           detailed(binder.input.place,
-                   Status(ErrorCode::invalid_table_definition, "cannot use generated column \"" + read.name +
-                                                                   "\" in column generation expression"),
+                   Status(ErrorCode::invalid_object_definition, "cannot use generated column \"" + read.name +
+                                                                    "\" in column generation expression"),
                    "A generated column cannot reference another generated column.");
     });
     NAMDB_SQL_CHECK(std::move(status));

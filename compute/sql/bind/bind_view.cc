@@ -172,7 +172,7 @@ Result<Plan> bind_create_view(StatementBinder& binder, const Json& body) {
                          [&](const std::string& column) { return has_star || used.contains(column); });
   }
   if (leads_to(binder.input, *view, view->name)) {
-    return Status(ErrorCode::invalid_recursion,
+    return Status(ErrorCode::invalid_object_definition,
                   "infinite recursion detected in rules for relation \"" + view->name + "\"");
   }
   view->routines = routines_named_by(query);

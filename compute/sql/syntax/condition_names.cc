@@ -55,6 +55,7 @@ constexpr std::array kConditions = {
     Condition{"invalid_escape_sequence", "22025"},
     Condition{"invalid_function_definition", "42P13"},
     Condition{"invalid_name", "42602"},
+    Condition{"invalid_object_definition", "42P17"},
     Condition{"invalid_parameter_value", "22023"},
     Condition{"invalid_preceding_or_following_size", "22013"},
     Condition{"invalid_regular_expression", "2201B"},
