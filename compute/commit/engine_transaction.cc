@@ -77,22 +77,11 @@ Status EngineTransaction::check_writable() {
   return {};
 }
 
-reactor::Task<Status> EngineTransaction::commit_writes() {
-  // Of one session nothing is lost that is older than what is on disk.
-  if (!may_answer_early() && !session().deferred.settled()) {
-    if (Status status = co_await settle_deferred(); !status.ok()) co_return status;
-  }
-  if (Status status = check_going_on(); !status.ok()) co_return status;
-  if (Status status = check_writable(); !status.ok()) co_return status;
-  Status status;
-  txn::CommitId id;
-  {
-    Commit commit(*this);
-    status = co_await commit.run();
-    id = commit.id();
-  }
-  if (status.ok() || status.code() != ErrorCode::unknown_outcome) co_return status;
-  co_return co_await ask_outcome(id, status);
+bool EngineTransaction::may_commit(Status& status) {
+  status = check_going_on();
+  if (!status.ok()) return false;
+  status = check_writable();
+  return status.ok();
 }
 
 reactor::Task<Status> EngineTransaction::commit() {
@@ -106,7 +95,18 @@ reactor::Task<Status> EngineTransaction::commit() {
   if (status.ok() && writes_hash_entries(accesses())) status = co_await write_hash_entries(this);
   const bool wrote = has_writes();
   if (status.ok() && wrote) {
-    status = co_await commit_writes();
+    // Of one session nothing is lost that is older than what is on disk.
+    if (!may_answer_early() && !session().deferred.settled()) status = co_await settle_deferred();
+    if (status.ok() && may_commit(status)) {
+      txn::CommitId id;
+      {
+        Commit commit(*this);
+        status = co_await commit.run();
+        id = commit.id();
+      }
+      if (!status.ok() && status.code() == ErrorCode::unknown_outcome)
+        status = co_await ask_outcome(id, status);
+    }
   } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
     status = co_await validation->confirm_reads(true);
   }

@@ -28,7 +28,8 @@ class EngineTransaction : public StagedTransaction {
   // table_is_altered when a written table is frozen.
   Status check_writable();
   reactor::Task<Status> ask_outcome(txn::CommitId commit, Status lost);
-  reactor::Task<Status> commit_writes();
+  // `status`: why not.
+  bool may_commit(Status& status);
 };
 
 }  // namespace namdb::protocol
