@@ -36,6 +36,13 @@ bool Place::has_copy(std::string_view host) const {
   return std::ranges::binary_search(copies, host);
 }
 
+std::string Place::text() const {
+  std::string text =
+      "place " + std::to_string(number) + " at " + address + (copies.empty() ? "" : ", copies");
+  for (const std::string& copy : copies) text += " " + copy;
+  return text;
+}
+
 void Place::add_copy(const std::string& host) {
   const auto position = std::ranges::lower_bound(copies, host);
   if (position == copies.end() || *position != host) copies.insert(position, host);

@@ -61,16 +61,30 @@ inline Status check_owner(const ConfigurationStore& store, const Configuration& 
                 "use another folder or name for each database");
 }
 
+inline constexpr const char* kSetBackHint =
+    "if the store was restored from a backup: stop all memory servers, remove its value, and start those "
+    "that "
+    "served last before the others";
+
 // Whether a region's place there is as new as the one that this host knows. Error configuration: an older
 // value was put there, whose word counts for nothing.
 inline Status check_age(const ConfigurationStore& store, const Place& stored, std::uint64_t known_number) {
   if (stored.number >= known_number) return Status();
-  return Status(
-      ErrorCode::configuration,
-      "the configuration store " + store.name() + " has place " + std::to_string(stored.number) +
-          " of the region, and this host knows place " + std::to_string(known_number),
-      "if the store was restored from a backup: stop all memory servers, remove its value, and start "
-      "those that served last before the others");
+  return Status(ErrorCode::configuration,
+                "the configuration store " + store.name() + " has place " + std::to_string(stored.number) +
+                    " of the region, and this host knows place " + std::to_string(known_number),
+                kSetBackHint);
+}
+
+// The same, and whether the two places are of one history, in which a number is one place's only. Error
+// configuration: a value was put there that goes on from an older one.
+inline Status check_history(const ConfigurationStore& store, const Place& stored, const Place& known) {
+  if (stored.number != known.number || stored.number == 0 || stored == known)
+    return check_age(store, stored, known.number);
+  return Status(ErrorCode::configuration,
+                "the configuration store " + store.name() + " has " + stored.text() +
+                    " of the region, and this host knows " + known.text(),
+                kSetBackHint);
 }
 
 }  // namespace namdb::placement

@@ -103,5 +103,22 @@ TEST_CASE("a value with an older place than a host knows is refused", "[placemen
         "the configuration store memory has place 5 of the region, and this host knows place 6");
 }
 
+TEST_CASE("a value with another place of the number that a host knows is refused", "[placement]") {
+  ManualExecutor executor;
+  SharedConfiguration shared;
+  const MemoryStore store(executor, shared);
+  const Place known{5, "a:1", {"b:1", "c:1"}};
+  CHECK(check_history(store, known, known).ok());
+  CHECK(check_history(store, {6, "b:1", {}}, known).ok());
+  CHECK(check_history(store, {4, "a:1", {}}, known).code() == ErrorCode::configuration);
+  CHECK(
+      check_history(store, {5, "b:1", {}}, known).message() ==
+      "the configuration store memory has place 5 at b:1 of the region, and this host knows place 5 at a:1, "
+      "copies b:1 c:1");
+  CHECK(check_history(store, {5, "a:1", {"b:1"}}, known).code() == ErrorCode::configuration);
+  // Flags name that one.
+  CHECK(check_history(store, {0, "b:1", {}}, {0, "a:1", {}}).ok());
+}
+
 }  // namespace configuration_store_test
 }  // namespace namdb::placement

@@ -112,14 +112,15 @@ reactor::Task<void> await_signal(reactor::Signals* signals, MemoryServer* server
   server->request_shutdown();
 }
 
-void start_copies(MemoryServer* server, const Process& process, DurableDatabase* database, Durable* durable) {
+reactor::Task<Status> start_copies(MemoryServer* server, const Process* process, DurableDatabase* database,
+                                   Durable* durable) {
   CopiesOptions options;
-  options.address = process.flags->store.address;
+  options.address = process->flags->store.address;
   options.on_failure = end_at_failure(durable, server);
   durable->copies =
       std::make_unique<Copies>(server->parts(), *durable->disk, database->log(), database->checkpoints(),
-                               *durable->keeper, *process.store, durable->stored, std::move(options));
-  durable->copies->start();
+                               *durable->keeper, *process->store, durable->stored, std::move(options));
+  co_return co_await durable->copies->start();
 }
 
 // By the store this host is not the primary.
@@ -147,8 +148,9 @@ reactor::Task<Status> listen_to_others(MemoryServer* server, fabric::ServerFabri
   }
   const Flags* const flags = process->flags;
   server->meet(*fabric, process->transport->make_client);
-  if (process->store != nullptr) start_copies(server, *process, database, durable);
   durable->met = true;
+  if (process->store != nullptr) status = co_await start_copies(server, process, database, durable);
+  if (!status.ok()) co_return status;
   spdlog::info("waiting for the other memory servers, to open together");
   status = co_await fabric->listen(flags->listen);
   // The others may look for it where it was, or know that it has gone from here.
@@ -280,16 +282,16 @@ reactor::Task<Status> serve(reactor::Reactor* reactor, MemoryServer* server, fab
   const CommandLine command_line = process->command_line;
   server->start(*fabric, process->transport->make_client);
   reactor::Gate damage;
+  Status status;
   if (durable->database) {
     if (process->store != nullptr && !durable->copies)
-      start_copies(server, *process, durable->database.get(), durable);
+      status = co_await start_copies(server, process, durable->database.get(), durable);
     start_checkpoints(server, durable);
     const Opened& opened = durable->database->opened();
     if (!opened.lost.empty() || opened.damaged_chunks != 0)
       reactor->spawn(damage, pass_damage(durable->checkpoints.get()));
   }
-  Status status;
-  if (!durable->met) status = co_await fabric->listen(flags->listen);
+  if (status.ok() && !durable->met) status = co_await fabric->listen(flags->listen);
   if (status.ok()) {
     reactor::Signals signals(*reactor, {SIGTERM, SIGINT, SIGHUP});
     reactor::Gate gate;

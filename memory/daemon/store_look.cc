@@ -20,7 +20,7 @@ void fill_claim(const Process& process, std::function<bool()> stopping, ClaimOpt
   options->server_id = process.flags->options.server_id;
   options->server_count = process.flags->options.server_count;
   options->address = process.flags->store.address;
-  options->number = process.keeper->record().configuration.place(options->server_id).number;
+  options->known = process.keeper->record().configuration.place(options->server_id);
   options->stopping = std::move(stopping);
   options->notice = [](const std::string& line) {
     spdlog::warn("{}", line);

@@ -23,8 +23,10 @@ reactor::Task<Result<ConfigurationStore::Stored>> claim_region(reactor::Executor
       status = check_owner(*store, stored.configuration, options.database_id, options.server_count);
       if (!status.ok()) co_return status;
       const placement::Place& place = stored.configuration.place(options.server_id);
-      const std::uint64_t number = std::max(options.number, options.generation >> kGenerationCount_bits);
-      if (place.number != 0) status = check_age(*store, place, number);
+      const std::uint64_t number =
+          std::max(options.known.number, options.generation >> kGenerationCount_bits);
+      if (place.number != 0) status = check_history(*store, place, options.known);
+      if (place.number != 0 && status.ok()) status = check_age(*store, place, number);
       if (!status.ok()) co_return status;
       if (place.number != 0 || !options.claims) co_return std::move(stored);
       Configuration next = stored.configuration;

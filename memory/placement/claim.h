@@ -27,7 +27,7 @@ struct ClaimOptions {
   std::uint32_t server_count = 1;
   std::string address;            // of this host
   std::uint64_t database_id = 0;  // 0: not known
-  std::uint64_t number = 0;       // of the place that the folder knows
+  placement::Place known;         // the place that the folder knows
   std::uint64_t generation = 0;   // of its newest checkpoint, which bears a number, too (manifest.h)
   bool claims = true;             // false: it only asks
   std::uint64_t retry_ns = 200 * kMillisecond_ns;
@@ -38,8 +38,8 @@ struct ClaimOptions {
 };
 
 // The value behind that: the region's primary is place().address, or nobody yet if it only asks. Waits for
-// the store. Errors: configuration: the value is another database's, or older than what the folder has seen;
-// admin_shutdown: stopping.
+// the store. Errors: configuration: the value is another database's, or older than what the folder has seen,
+// or of another history; admin_shutdown: stopping.
 reactor::Task<Result<placement::ConfigurationStore::Stored>> claim_region(
     reactor::Executor* executor, placement::ConfigurationStore* store, ClaimOptions options);
 

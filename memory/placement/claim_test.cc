@@ -78,7 +78,8 @@ TEST_CASE("in a new configuration store memory server 0 says first which databas
 
 TEST_CASE("a host whose folder knows a later place than the configuration store does not open by it",
           "[placement]") {
-  const bool of_checkpoints = GENERATE(false, true);
+  // By its checkpoints, by its record, and by a record of another history.
+  const int known_by = GENERATE(0, 1, 2);
   SimWorld world(1);
   SharedConfiguration shared;
   placement::Configuration old(2);
@@ -87,8 +88,10 @@ TEST_CASE("a host whose folder knows a later place than the configuration store 
   shared.stored = {9, old};
   ClaimingHost host(world, shared, "sim:m0");
   ClaimOptions options = claim_of(0, 7);
-  options.claims = of_checkpoints;
-  (of_checkpoints ? options.generation : options.number) = of_checkpoints ? std::uint64_t{5} << 32 : 5;
+  options.claims = known_by == 0;
+  if (known_by == 0) options.generation = std::uint64_t{5} << 32;
+  if (known_by == 1) options.known = {5, "sim:m0", {}};
+  if (known_by == 2) options.known = {4, "sim:m0", {"sim:n0"}};
   host.claim(std::move(options));
   REQUIRE(world.run_until([&] { return host.claimed.has_value(); }, kSecond_ns));
   CHECK(host.claimed->status().code() == ErrorCode::configuration);
@@ -102,7 +105,7 @@ TEST_CASE("the place of a folder that claims has a number above those of its che
   SharedConfiguration shared;
   ClaimingHost host(world, shared, "sim:m0");
   ClaimOptions options = claim_of(0, 7);
-  options.number = 3;
+  options.known = {3, "sim:m0", {}};
   options.generation = (std::uint64_t{5} << 32) + 2;
   host.claim(std::move(options));
   REQUIRE(world.run_until([&] { return host.claimed.has_value(); }, kSecond_ns));

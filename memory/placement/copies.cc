@@ -34,8 +34,10 @@ Copies::Copies(ServerState& server, Disk& disk, Log& log, CheckpointStore& check
 
 Copies::~Copies() = default;
 
-void Copies::start() {
-  awake_ns_ = executor_.now_ns();
+reactor::Task<Status> Copies::start() {
+  const Status status = co_await keep_place(&stored_.configuration);
+  if (!status.ok()) co_return status;
+  began_ns_ = asked_ns_ = awake_ns_ = executor_.now_ns();
   for (const std::string& address : place().copies) {
     copies_[address].counts = true;
     copies_[address].heard_ns = awake_ns_;
@@ -44,6 +46,7 @@ void Copies::start() {
   server_.copies_service = this;
   feed_.on_block([this] { blocks_.notify_all(); });
   executor_.spawn(gate_, run());
+  co_return Status();
 }
 
 void Copies::stop_soon() {
@@ -75,6 +78,13 @@ void Copies::wake_all() {
   leases_.notify_all();
   look_.notify_all();
   dismissed_.notify_all();
+}
+
+std::size_t Copies::in_sync() const {
+  return static_cast<std::size_t>(std::ranges::count_if(place().copies, [this](const std::string& address) {
+    const auto copy = copies_.find(address);
+    return copy != copies_.end() && !silent(copy->second);
+  }));
 }
 
 std::uint64_t Copies::lag_bytes() const {
@@ -256,13 +266,20 @@ reactor::Task<Status> Copies::lease(Gone gone) {
 
 // --- the store ---
 
+bool Copies::must_ask() const {
+  const Place known = server_.links.configuration().place(server_.options.server_id);
+  const bool elsewhere = known.number > place().number && known.address != options_.address;
+  return was_stopped_ || elsewhere || unreachable_ || revision_is_old_ || !told_.empty() ||
+         executor_.now_ns() >= asked_ns_ + options_.ask_ns;
+}
+
 reactor::Task<void> Copies::run() {
   while (!gate_.closing() && !deposed_) {
-    const Place known = server_.links.configuration().place(server_.options.server_id);
-    const bool elsewhere = known.number > place().number && known.address != options_.address;
+    forget_gone();
+    tell_waiting();
     if (switching_) {
       // Nothing is changed meanwhile.
-    } else if (was_stopped_ || elsewhere || unreachable_ || revision_is_old_ || !told_.empty()) {
+    } else if (must_ask()) {
       was_stopped_ = revision_is_old_ = false;
       co_await look_at_store();
     } else {
@@ -285,9 +302,42 @@ bool Copies::fit(const Copy& copy) const {
   return copy.fits && copy.whole;
 }
 
+// The store does not matter to copies that it does not list.
+void Copies::forget_gone() {
+  bool confirmed_more = false;
+  for (auto& [address, copy] : copies_) {
+    if (!copy.counts || listed(address) || fit(copy) || open_change_) continue;
+    copy.counts = false;
+    confirmed_more = true;
+  }
+  if (confirmed_more) confirm();
+}
+
+void Copies::tell_waiting() {
+  std::string gone;
+  std::string behind;
+  for (const std::string& address : place().copies) {
+    const Copy& copy = copies_[address];
+    if (silent(copy)) gone += " " + address;
+    if (copy.acknowledged < opened_) behind += " " + address;
+  }
+  std::string line;
+  if (!gone.empty() && (unreachable_ || !told_.empty())) {
+    line =
+        "commits wait for copies that do not answer, and cannot be taken off the list of those in sync now:" +
+        gone;
+  } else if (!behind.empty() && executor_.now_ns() >= began_ns_ + kOpeningPatience * options_.silence_ns) {
+    line =
+        "nothing is answered before copies in sync have the log that was here at the start, and these do "
+        "not take it; their logs say why:" +
+        behind;
+  }
+  if (line != waiting_told_ && !line.empty()) server_.notice(line);
+  waiting_told_ = std::move(line);
+}
+
 std::vector<std::string> Copies::wanted() {
   std::vector<std::string> copies;
-  bool confirmed_more = false;
   for (auto& [address, copy] : copies_) {
     if (listed(address)) {
       // One that has not come to this process yet, or whose end is being cut, lacks nothing.
@@ -295,13 +345,7 @@ std::vector<std::string> Copies::wanted() {
       if (fit(copy) || patient) copies.push_back(address);
       continue;
     }
-    if (!fit(copy)) {
-      if (copy.counts && !open_change_) {
-        copy.counts = false;
-        confirmed_more = true;
-      }
-      continue;
-    }
+    if (!fit(copy)) continue;
     if (place().copies.size() >= placement::kMaxCopies) continue;
     if (!copy.counts) {
       if (log_.tail().position - copy.acknowledged > options_.near_bytes) continue;
@@ -313,7 +357,6 @@ std::vector<std::string> Copies::wanted() {
     }
     if (copy.acknowledged >= copy.needed) copies.push_back(address);
   }
-  if (confirmed_more) confirm();
   return copies;
 }
 
@@ -330,7 +373,15 @@ reactor::Task<void> Copies::change(std::vector<std::string> copies) {
   co_await look_at_store();
 }
 
+reactor::Task<Status> Copies::keep_place(const Configuration* found) {
+  Configuration places = *found;
+  Status status = co_await keeper_.learn(std::move(places));
+  if (!status.ok() && options_.on_failure) options_.on_failure(status);
+  co_return status;
+}
+
 reactor::Task<void> Copies::look_at_store() {
+  asked_ns_ = executor_.now_ns();
   auto read = co_await store_.read();
   if (!read.ok()) {
     if (!unreachable_) {
@@ -352,8 +403,7 @@ reactor::Task<void> Copies::take(Stored stored) {
   const Status ours = check_owner(store_, stored.configuration, log_.identity().owner.database_id,
                                   server_.options.server_count);
   const std::uint16_t region = server_.options.server_id;
-  const Status fits =
-      ours.ok() ? check_age(store_, stored.configuration.place(region), place().number) : ours;
+  const Status fits = ours.ok() ? check_history(store_, stored.configuration.place(region), place()) : ours;
   if (stored.revision == 0 || !fits.ok()) {
     const std::string line =
         stored.revision == 0 ? "the configuration store " + store_.name() + " is empty" : fits.message();
@@ -370,6 +420,9 @@ reactor::Task<void> Copies::take(Stored stored) {
     co_await depose(std::move(configuration), state);
     co_return;
   }
+  // Before anything follows from it. A folder that knows this place opens by no older value of the store.
+  const Status kept = co_await keep_place(&stored.configuration);
+  if (!kept.ok() || deposed_) co_return;
   const Place before = place();
   stored_ = std::move(stored);
   for (auto& [address, copy] : copies_) {

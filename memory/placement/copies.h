@@ -26,8 +26,12 @@
 // reply, on the same channel. It holds the lease while that is so for all copies that count, and once they
 // have all that was in the log when it opened. Without copies it always does, for nobody can take over.
 //
+// The place is durable in this host's record before anything follows from it: answers without a copy come
+// behind that. So a host that starts finds out that the store was put back.
+//
 // With the store unreachable all goes on, but no copy comes or goes. So it does while the store has an older
-// value than this host knows, which somebody has put back.
+// value than this host knows, which somebody has put back, or one that goes on from such a value. The store
+// is read every second, also without copies, so that people hear of that.
 //
 // One executor's thread.
 #pragma once
@@ -62,6 +66,8 @@ struct CopiesOptions {
   // FOLLOW is answered after that though there is nothing.
   std::uint64_t poll_ns = 150 * kMillisecond_ns;
   std::uint64_t look_ns = 50 * kMillisecond_ns;
+  // The store is read so often though nothing calls for it.
+  std::uint64_t ask_ns = kSecond_ns;
   // A copy that is to get the region has so long to come to the log's end, and the store to say so.
   std::uint64_t switch_ns = 2 * kSecond_ns;
   // Behind close() the log waits so long for copies, at most.
@@ -82,8 +88,9 @@ class Copies final : public CopiesService {
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
 
-  // Calls are answered from now on, and the log waits for copies in sync.
-  void start();
+  // Behind it calls are answered, and the log waits for copies in sync. First the place is durable in the
+  // record. Error: the disk's, of which on_failure is told, too; then only close() may follow.
+  reactor::Task<Status> start();
   // The server ends: copies are served on, and the log waits for them, but not for ever.
   void stop_soon();
   // Behind the end of all that flushes the log, before the fabric's close(). With copies, the log ends.
@@ -96,8 +103,8 @@ class Copies final : public CopiesService {
   reactor::Task<Status> leave(placement::LeaveRequest request, Gone gone) override;
 
   bool deposed() const { return deposed_; }
-  // For metrics.
-  std::size_t in_sync() const { return place().copies.size(); }
+  // For metrics. Copies that are listed, and have not been silent.
+  std::size_t in_sync() const;
   // That the copy which follows and lacks most has not acknowledged.
   std::uint64_t lag_bytes() const;
 
@@ -118,6 +125,8 @@ class Copies final : public CopiesService {
 
   // A waiting call looks this often whether its caller is gone.
   static constexpr std::uint64_t kCallerLook_ns = 50 * kMillisecond_ns;
+  // Behind so many times of silence people are told for whom a primary waits that has begun.
+  static constexpr std::uint64_t kOpeningPatience = 5;
   static Status region_ends();
 
   const placement::Place& place() const { return stored_.configuration.place(server_.options.server_id); }
@@ -138,11 +147,18 @@ class Copies final : public CopiesService {
 
   void wake_all();
   reactor::Task<void> run();
+  bool must_ask() const;
+  // Copies that are not listed count no more once they are gone.
+  void forget_gone();
+  // Tells people once for which copies commits wait, where that does not end by itself.
+  void tell_waiting();
   void end_log();
   reactor::Task<void> end_late(std::uint64_t deadline_ns);
   std::vector<std::string> wanted();
   reactor::Task<void> change(std::vector<std::string> copies);
   reactor::Task<void> look_at_store();
+  // Durable in the record. `found` outlives the task.
+  reactor::Task<Status> keep_place(const placement::Configuration* found);
   reactor::Task<void> take(Stored stored);
   // The region is elsewhere, and the record has that state.
   reactor::Task<void> depose(placement::Configuration configuration, PlaceState state);
@@ -176,6 +192,9 @@ class Copies final : public CopiesService {
   bool revision_is_old_ = false;
   bool switching_ = false;      // a copy gets the region
   std::uint64_t awake_ns_ = 0;  // since when this process has not been stopped
+  std::uint64_t began_ns_ = 0;  // start() has
+  std::uint64_t asked_ns_ = 0;  // when the store was asked last
+  std::string waiting_told_;    // of copies for which commits wait
   reactor::Event blocks_;       // there is one more
   reactor::Event leases_;       // one was given, or a copy has acknowledged
   reactor::Event look_;         // at the copies

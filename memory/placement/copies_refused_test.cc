@@ -20,11 +20,6 @@ using namespace copies_test;
 
 namespace copies_refused_test {
 
-bool has_line(const std::vector<std::string>& lines, const std::string& words) {
-  return std::ranges::any_of(lines,
-                             [&](const std::string& line) { return line.find(words) != std::string::npos; });
-}
-
 // A primary that runs another version.
 struct Stranger final : fabric::Service {
   Result<std::string> on_connect(fabric::PeerId /*peer*/, std::string_view /*hello*/) override {

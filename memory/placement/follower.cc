@@ -198,19 +198,13 @@ reactor::Task<Status> Follower::store(PlaceState state) {
   co_return co_await keeper_.store(std::move(record));
 }
 
-reactor::Task<Status> Follower::learn(Configuration configuration) {
-  PlaceRecord record = keeper_.record();
-  if (!record.configuration.learn(configuration)) co_return Status();
-  co_return co_await keeper_.store(std::move(record));
-}
-
 reactor::Task<Result<placement::ConfigurationStore::Stored>> Follower::read_store() {
   auto read = co_await store_.read();
   if (!read.ok() || read->revision == 0 || options_.server_id >= read->configuration.regions())
     co_return std::move(read);
   const Place& place = read->configuration.place(options_.server_id);
-  const Status age = check_age(store_, place, place_of_region().number);
-  if (!age.ok()) co_return Status(ErrorCode::connection_failure, age.message(), age.hint());
+  const Status fits = check_history(store_, place, place_of_region());
+  if (!fits.ok()) co_return Status(ErrorCode::connection_failure, fits.message(), fits.hint());
   co_return std::move(read);
 }
 
@@ -225,7 +219,7 @@ reactor::Task<Status> Follower::look() {
     if (!status.ok()) co_return status;
     if (read->revision != 0) {
       Configuration learned = found;
-      status = co_await learn(std::move(learned));
+      status = co_await keeper_.learn(std::move(learned));
       if (!status.ok()) co_return status;
       const Place& place = found.place(options_.server_id);
       if (place.address == options_.address && place.number != 0) {
@@ -373,6 +367,11 @@ reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
   const Place& known = keeper_.record().configuration.place(options_.server_id);
   if (reply.place.address != primary_ || reply.place.number < known.number)
     co_return Status(ErrorCode::cannot_connect_now, "it is the primary no more");
+  if (known.number != 0 && reply.place.number == known.number && reply.place != known) {
+    co_return Status(ErrorCode::cannot_connect_now,
+                     "it has " + reply.place.text() + " of the region, and this host knows " + known.text(),
+                     placement::kSetBackHint);
+  }
   heard_ns_ = executor_.now_ns();
   heard_ = true;
   *differs = false;
@@ -382,7 +381,7 @@ reactor::Task<Status> Follower::take(FollowReply reply, bool* differs) {
   told_places.set_database_id(reply.database_id);
   told_places.set(options_.server_id, reply.place);
   database_id_ = reply.database_id;
-  Status status = co_await learn(std::move(told_places));
+  Status status = co_await keeper_.learn(std::move(told_places));
   const bool syncs = reply.place.has_copy(options_.address) && whole();
   if (syncs && !in_sync_) notice("is a copy in sync of " + region_name());
   in_sync_ = syncs;

@@ -10,9 +10,9 @@
 //            waits until all leases are over that the old primary can have (copies.h). The record says
 //            `here`, and the process opens the region in memory, or the folder as one that restarts
 //
-// A store that has an older value than this host knows, which somebody has put back, counts as one that does
-// not answer. Where the primary cannot be reached and the store does not list this host, or another one was
-// faster, it follows whomever the store names.
+// A store that has an older value than this host knows, which somebody has put back, or one that goes on from
+// such a value, counts as one that does not answer. Where the primary cannot be reached and the store does
+// not list this host, or another one was faster, it follows whomever the store names.
 //
 // The end of this log and the primary's may differ, by blocks that no client was told of. They are cut off
 // here; where that does not do, the copy begins anew.
@@ -53,6 +53,8 @@ struct FollowerOptions {
   // The same of one that has not answered this process yet: it may be starting, too.
   std::uint64_t first_silence_ns = 10 * kSecond_ns;
   std::uint64_t retry_ns = 50 * kMillisecond_ns;
+  // The store gets so long to say what became of a change whose answer is not known.
+  std::uint64_t unknown_ns = 10 * kSecond_ns;
   std::uint32_t piece_bytes = 256U << 10;  // of a file, in one call
   // Of the region in memory. May be empty: it is not kept there.
   CopyApplier::MakeImage make_image;
@@ -102,11 +104,11 @@ class Follower {
   reactor::Task<Status> work();
   reactor::Task<Status> load();
   reactor::Task<Status> start_over(std::string why);
-  // Error connection_failure also while it has an older value than this host knows.
+  // Error connection_failure also while it has an older value than this host knows, or one of another
+  // history.
   reactor::Task<Result<placement::ConfigurationStore::Stored>> read_store();
   // Asks the store whom to follow. Error: the process is to end.
   reactor::Task<Status> look();
-  reactor::Task<Status> learn(placement::Configuration configuration);
   // Until the connection is lost, or there is none: why. `fatal_` is set after errors of this host.
   reactor::Task<Status> follow();
   reactor::Task<Status> connect();

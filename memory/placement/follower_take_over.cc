@@ -28,10 +28,16 @@ reactor::Task<Status> Follower::take_over() {
     Configuration changed = next;
     const auto replaced = co_await store_.replace(read->revision, std::move(changed));
     if (replaced.ok() && *replaced) co_return co_await come_here(std::move(next));
-    // Perhaps it has happened, or will: until the store says what became of it, nothing else goes on.
+    // Perhaps it has happened, or will within seconds: the store says what became of it. After that time it
+    // follows again, which loses nothing: a primary that lets it count waits for it, and one that is deposed
+    // has no lease once it follows no more.
+    const std::uint64_t until_ns = executor_.now_ns() + options_.unknown_ns;
     while (!gate_.closing()) {
       read = co_await read_store();
       if (read.ok() || read.status().code() != ErrorCode::connection_failure) break;
+      told("does not know whether it has taken over, and asks the configuration store again: " +
+           read.status().message());
+      if (executor_.now_ns() >= until_ns) co_return Status();
       co_await changed_.wait_until(executor_.now_ns() + options_.retry_ns);
     }
   }

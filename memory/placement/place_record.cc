@@ -155,6 +155,13 @@ reactor::Task<Status> PlaceKeeper::store(PlaceRecord record) {
   co_return status;
 }
 
+reactor::Task<Status> PlaceKeeper::learn(placement::Configuration places) {
+  while (writing_) co_await written_.wait();
+  PlaceRecord record = record_;
+  if (!record.configuration.learn(places)) co_return Status();
+  co_return co_await store(std::move(record));
+}
+
 reactor::Task<Status> PlaceKeeper::write(std::string bytes) {
   const PageBuffer pages(whole_pages(bytes.size()));
   std::memcpy(pages.data(), bytes.data(), bytes.size());

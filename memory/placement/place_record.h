@@ -93,6 +93,9 @@ class PlaceKeeper {
   // Durable when it returns. Callers wait for each other. After an error the old or the new one may be
   // there: the process is to end.
   reactor::Task<Status> store(PlaceRecord record);
+  // Takes places with higher numbers into the record, and changes nothing else of it, whatever others store
+  // meanwhile. As store().
+  reactor::Task<Status> learn(placement::Configuration places);
 
  private:
   reactor::Task<Status> write(std::string bytes);

@@ -52,6 +52,28 @@ T run(ManualExecutor& executor, reactor::Task<T> task) {
 
 }  // namespace
 
+TEST_CASE("places that a record learns change nothing that is stored at the same time", "[placement]") {
+  ManualExecutor executor;
+  FaultDisk disk(executor, 1);
+  REQUIRE(run(executor, disk.make_folder("data")).ok());
+  PlaceKeeper keeper(executor, disk, "data", first_record());
+  placement::Configuration places(2);
+  places.set(0, {5, "zero:1"});
+  reactor::Gate gate;
+  std::optional<Status> first;
+  std::optional<Status> second;
+  std::optional<Status> learned;
+  executor.spawn(gate, keep_result(keeper.store(first_record()), &first));
+  executor.spawn(gate, keep_result(keeper.store(second_record()), &second));
+  executor.spawn(gate, keep_result(keeper.learn(places), &learned));
+  executor.run_until([&] { return first && second && learned; });
+  executor.run_ready();
+  CHECK((first->ok() && second->ok() && learned->ok()));
+  CHECK(keeper.record().state == PlaceState::departed);
+  CHECK(keeper.record().configuration.place(1) == second_record().configuration.place(1));
+  CHECK(keeper.record().configuration.place(0) == placement::Place{5, "zero:1"});
+}
+
 TEST_CASE("a place record's bytes are read back, and damaged ones are refused", "[placement]") {
   PlaceRecord record = second_record();
   record.state = PlaceState::whole;

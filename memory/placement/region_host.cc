@@ -157,7 +157,7 @@ reactor::Task<void> RegionHost::keep_places() {
     const layout::ServerId own = server_.options.server_id;
     known.set(own, record.configuration.place(own));
     if (claimed_ == 0 && server_.departed.empty() && record.configuration.learn(known)) {
-      const Status status = co_await keeper_.store(std::move(record));
+      const Status status = co_await keeper_.learn(std::move(known));
       if (!status.ok() && on_failure_) on_failure_(status);
       continue;
     }

@@ -15,7 +15,7 @@
 // A claim that was refused is refused for ever, also where its request comes a second time, late.
 //
 // It also keeps what the server learns of other regions' places. (A later place of its own one ends it: see
-// memory/daemon/region_life.cc.)
+// memory/daemon/region_life.cc. With a configuration store copies.h keeps the own one.)
 //
 // One executor's thread.
 #pragma once

@@ -74,6 +74,8 @@ Json to_json(const Scenario& scenario, const Verdict& verdict, const history::Le
   json["faults"] = Json::object();
   for (std::size_t kind = 0; kind < verdict.happened.size(); ++kind)
     json["faults"][Fault::kind_name(static_cast<Fault::Kind>(kind))] = verdict.happened[kind];
+  json["takeovers"] = verdict.takeovers;
+  json["machines_lost"] = verdict.lost;
   json["anomaly"] = verdict.anomaly.empty() ? Json() : Json(verdict.anomaly);
   return json;
 }
@@ -85,6 +87,10 @@ std::string to_text(const Scenario& scenario, const Verdict& verdict, const hist
                      std::to_string(verdict.fingerprint) + "\n";
   const std::string faults = to_text(verdict.happened);
   if (!faults.empty()) text += "faults: " + faults + "\n";
+  if (verdict.takeovers != 0 || verdict.lost != 0) {
+    text += std::to_string(verdict.takeovers) + " takeovers, " + std::to_string(verdict.lost) +
+            " machines lost for good\n";
+  }
   if (verdict.anomaly.empty()) return text + "ok: " + std::string(level.name) + "\n";
   return text + "\n" + verdict.anomaly + "\n\nviolated: " + std::string(level.name) + "\n";
 }

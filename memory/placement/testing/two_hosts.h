@@ -129,12 +129,15 @@ class PrimaryProcess {
       : life_(disk, end, options(address, stop_at)), store_(node(), shared) {
     if (!life_.status().ok()) return;
     parts().has_store = true;
+    parts().options.notice = [this](const std::string& line) { lines_.push_back(line); };
     keeper_ = load_keeper(world(), node(), disk, placed_record());
     ClaimOptions claim;
     claim.address = address;
     claim.database_id = testing::kDatabaseId;
+    claim.known = keeper_->record().configuration.place(0);
     auto stored = world().run(node(), claim_region(&node(), &store_, std::move(claim)));
-    REQUIRE(stored.ok());
+    refusal_ = stored.status();
+    if (!refusal_.ok()) return;
     REQUIRE(stored->configuration.place(0).address == address);
     CheckpointOptions by_call;
     by_call.interval_ns = 0;
@@ -152,7 +155,8 @@ class PrimaryProcess {
                                        *keeper_, store_, std::move(*stored), std::move(options));
     checkpoints_->start();
     host_->start();
-    copies_->start();
+    // Its failure is one of the disk.
+    static_cast<void>(world().run(node(), copies_->start()));
   }
   ~PrimaryProcess() {
     if (copies_ == nullptr) return;
@@ -172,6 +176,9 @@ class PrimaryProcess {
   ServerState& parts() { return life_.server().parts(); }
   Copies& copies() { return *copies_; }
   PlaceState state() const { return keeper_->record().state; }
+  // By the store, before it had the region: failed() is true then.
+  const Status& refusal() const { return refusal_; }
+  const std::vector<std::string>& lines() const { return lines_; }
   bool failed() const { return failed_ || copies_ == nullptr || !life_.status().ok(); }
   // It serves no more.
   bool over() { return failed() || parts().shutdown || !life_.database().log().failure().ok(); }
@@ -187,12 +194,14 @@ class PrimaryProcess {
     return options;
   }
 
+  std::vector<std::string> lines_;  // the server has lines to the end
   DurableLife life_;
   MemoryStore store_;
   std::unique_ptr<PlaceKeeper> keeper_;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<RegionHost> host_;
   std::unique_ptr<Copies> copies_;
+  Status refusal_;
   bool failed_ = false;
 };
 
@@ -242,6 +251,11 @@ inline bool checkpoints_fit(SimWorld& world, SimNode& node, FaultDisk& disk, Fau
     const std::string path = folder + "/" + name;
     return !other.has(path) || other.bytes(path) == disk.bytes(path);
   });
+}
+
+inline bool has_line(const std::vector<std::string>& lines, const std::string& words) {
+  return std::ranges::any_of(lines,
+                             [&](const std::string& line) { return line.find(words) != std::string::npos; });
 }
 
 inline const Place& place_in(const SharedConfiguration& shared) {

@@ -101,7 +101,7 @@ class CopyHosts::Life {
     claim.server_count = options_.memory_servers;
     claim.address = address_;
     claim.database_id = kDatabaseId;
-    claim.number = process_->keeper->record().configuration.place(server_).number;
+    claim.known = process_->keeper->record().configuration.place(server_);
     claim.claims = claims;
     claim.stopping = [process = process_] {
       return process->stopping || (process->region != nullptr && process->region->server->parts().shutdown);
@@ -224,7 +224,8 @@ class CopyHosts::Life {
     process_->copies = std::make_unique<memory::Copies>(
         region->server->parts(), *disk_, database->log(), database->checkpoints(), *process_->keeper,
         *process_->store, std::move(*stored), std::move(options));
-    process_->copies->start();
+    const Status started = co_await process_->copies->start();
+    if (!started.ok()) co_return started;
     if (!options_.copy_rules.waits_for_copies)
       process_->node->spawn(*process_->gate, answer_early(process_, &database->log()));
     co_return Status();

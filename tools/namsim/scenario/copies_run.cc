@@ -143,16 +143,14 @@ class CopiesRun final : HostsRun {
       case 2:
         return lose_machine(draw_.below(servers()));
       case 3:
-        end_all();
-        return true;
+        return end_all();
       case 4: {
         SimNode* const paused = node(pick_host());
         if (paused != nullptr) world_.pause(*paused, duration_ns());
         return paused != nullptr;
       }
       case 5:
-        disturb_store();
-        return true;
+        return disturb_store();
       case 6:
         if (replace_compute(survivor())) start_clients(cluster_.computes() - 1);
         return true;
@@ -171,13 +169,16 @@ class CopiesRun final : HostsRun {
     return true;
   }
 
-  void end_all() {
+  bool end_all() {
+    bool ran = false;
     const DiskAfter disk = draw_.chance(0.5) ? DiskAfter::killed : DiskAfter::power_lost;
     for (std::size_t host = 0; host < hosts_.count(); ++host) {
       if (hosts_.machine(host).disk == nullptr) continue;
+      ran |= node(host) != nullptr;
       hosts_.kill(host);
       restart_later(host, disk);
     }
+    return ran;
   }
 
   // All nodes are on one side or the other, and the store on one or on both. Both ways, or one hears nothing
@@ -203,21 +204,24 @@ class CopiesRun final : HostsRun {
     return true;
   }
 
-  void disturb_store() {
+  bool disturb_store() {
+    bool disturbed = false;
     const std::uint64_t duration = duration_ns();
     const std::uint64_t kind = draw_.below(3);
     for (std::size_t host = 0; host < hosts_.count(); ++host) {
       HostProcess* const process = hosts_.machine(host).process.get();
       if (process == nullptr || draw_.chance(0.2)) continue;
+      disturbed = true;
       if (kind == 0) leave_store(host, duration);
       if (kind == 1) process->way->lose_answer();
       if (kind == 2) process->way->come_late(draw_.between(1, 300) * kMillisecond_ns);
     }
     // It is asked by somebody then.
     const std::size_t host = pick_host();
-    if (kind == 0 || node(host) == nullptr) return;
+    if (kind == 0 || node(host) == nullptr) return disturbed;
     hosts_.kill(host);
     restart_later(host, DiskAfter::killed);
+    return true;
   }
 };
 

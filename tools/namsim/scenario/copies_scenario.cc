@@ -51,6 +51,7 @@ class CopiesScenarioRun final : HostsRun, public FaultActions {
     heal();
     faults_.heal();
     if (sound()) await_sync();
+    verdict_.takeovers_of_faults = verdict_.takeovers;
     if (sound()) go_on(kAfterwards_ns);
     over_ = true;
     if (sound()) await_clients();
@@ -71,6 +72,8 @@ class CopiesScenarioRun final : HostsRun, public FaultActions {
     verdict.fingerprint = world_.fingerprint();
     verdict.virtual_ns = world_.now_ns();
     verdict.happened = faults_.happened();
+    verdict.takeovers = verdict_.takeovers_of_faults;
+    verdict.lost = verdict_.lost;
     verdict.history = history_;
     return verdict;
   }
@@ -129,8 +132,8 @@ class CopiesScenarioRun final : HostsRun, public FaultActions {
   void restart_memory(std::size_t /*memory*/) override {}
   void lose_power() override {}
 
-  void disturb_hosts(const Fault& fault, const std::vector<std::size_t>& hosts) override {
-    if (!sound()) return;
+  bool disturb_hosts(const Fault& fault, const std::vector<std::size_t>& hosts) override {
+    if (!sound()) return false;
     switch (fault.kind) {
       case Fault::Kind::restart_memory:
         return restart(hosts, draw_.chance(0.5) ? DiskAfter::killed : DiskAfter::power_lost);
@@ -140,8 +143,11 @@ class CopiesScenarioRun final : HostsRun, public FaultActions {
         return lose_host(hosts.front());
       case Fault::Kind::split_host:
         return split(fault, hosts.front());
-      default:
-        for (const std::size_t host : hosts) disturb_store(fault, host);
+      default: {
+        bool disturbed = false;
+        for (const std::size_t host : hosts) disturbed |= disturb_store(fault, host);
+        return disturbed;
+      }
     }
   }
 
@@ -149,25 +155,29 @@ class CopiesScenarioRun final : HostsRun, public FaultActions {
     start_later(host, disk, draw_.below(draw_.chance(0.5) ? 200 * kMillisecond_ns : 6 * kSecond_ns));
   }
 
-  void restart(const std::vector<std::size_t>& hosts, DiskAfter disk) {
+  bool restart(const std::vector<std::size_t>& hosts, DiskAfter disk) {
+    bool ran = false;
     for (const std::size_t host : hosts) {
       // A machine that is lost is replaced in its own time.
       if (hosts_.machine(host).disk == nullptr) continue;
+      ran |= node(host) != nullptr;
       hosts_.kill(host);
       restart_later(host, disk);
     }
+    return ran;
   }
 
-  void lose_host(std::size_t host) {
-    if (!may_lose_primary(hosts_.machine(host).server)) return;
+  bool lose_host(std::size_t host) {
+    if (!may_lose_primary(hosts_.machine(host).server)) return false;
     ++verdict_.lost;
     hosts_.kill(host, true);
     restart_later(host, DiskAfter::replaced);
+    return true;
   }
 
   // Compute servers are on either side.
-  void split(const Fault& fault, std::size_t host) {
-    if (node(host) == nullptr) return;
+  bool split(const Fault& fault, std::size_t host) {
+    if (node(host) == nullptr) return false;
     std::vector<SimNode*> left{node(host)};
     std::vector<SimNode*> right;
     if (fault.store == Fault::Store::rest) leave_store(host, fault.duration_ns);
@@ -182,17 +192,20 @@ class CopiesScenarioRun final : HostsRun, public FaultActions {
     constexpr std::array kDirections{Direction::both, Direction::from_left, Direction::from_right};
     part(std::move(left), std::move(right), kDirections[static_cast<std::size_t>(fault.direction)],
          fault.duration_ns);
+    return true;
   }
 
-  void disturb_store(const Fault& fault, std::size_t host) {
-    if (fault.kind == Fault::Kind::cut_store) return leave_store(host, fault.duration_ns);
+  bool disturb_store(const Fault& fault, std::size_t host) {
     HostProcess* const process = hosts_.machine(host).process.get();
-    if (process == nullptr) return;
-    if (fault.kind == Fault::Kind::delay_store) {
+    if (process == nullptr) return false;
+    if (fault.kind == Fault::Kind::cut_store) {
+      leave_store(host, fault.duration_ns);
+    } else if (fault.kind == Fault::Kind::delay_store) {
       process->way->come_late(fault.delay_ns);
     } else {
       process->way->lose_answer();
     }
+    return true;
   }
 
   const Scenario& scenario_;

@@ -183,6 +183,8 @@ TEST_CASE("a store that fails, and a primary that is lost for good, lose nothing
                       parse_one(R"({"fault": "restart-memory", "host": "copy", "at_ns": 12001000000})")}));
   CHECK(count_of(verdict, Kind::lose_host) == 1);
   CHECK(count_of(verdict, Kind::cut_store) == 1);
+  CHECK(verdict.lost == 1);
+  CHECK(verdict.takeovers >= 1);
 }
 
 TEST_CASE("a region without a copy waits for its host", "[copies_scenario]") {
@@ -192,6 +194,27 @@ TEST_CASE("a region without a copy waits for its host", "[copies_scenario]") {
                                 parse_one(R"({"fault": "lose-host", "at_ns": 4000000000})"),
                                 parse_one(R"({"fault": "lose-power", "at_ns": 5000000000})")}));
   CHECK(verdict.committed > 10);
+  // Its machine is not lost, since nobody else has the region.
+  CHECK(count_of(verdict, Kind::restart_memory) == 1);
+  CHECK(count_of(verdict, Kind::lose_host) == 0);
+  CHECK(verdict.lost == 0);
+  CHECK(verdict.takeovers == 0);
+}
+
+TEST_CASE("a fault of a host counts only where a host was there", "[copies_scenario]") {
+  // Of one that starts again 6 s later at most, all others find nothing.
+  const std::string end = R"({"fault": "restart-memory", "at_ns": 300000000})";
+  Faults faults{parse_one(end), parse_one(end), parse_one(end)};
+  for (const std::string name : {"split-host", "pause-memory", "cut-store", "slow-node"}) {
+    faults.push_back(parse_one(R"({"fault": ")" + name + R"(", "at_ns": 300000000, "duration_ns": 1000000)" +
+                               (name == "slow-node" ? R"(, "memory": 0, "delay_ns": 1000})" : "}")));
+  }
+  faults.push_back(parse_one(R"({"fault": "lose-store-answer", "at_ns": 300000000})"));
+  const Verdict verdict = sound_run(small_scenario(11, 1, faults));
+  CHECK(count_of(verdict, Kind::restart_memory) == 1);
+  for (const Kind kind :
+       {Kind::split_host, Kind::pause_memory, Kind::cut_store, Kind::slow_node, Kind::lose_store_answer})
+    CHECK(count_of(verdict, kind) == 0);
 }
 
 }  // namespace namdb::sim

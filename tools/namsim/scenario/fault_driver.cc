@@ -56,7 +56,7 @@ void FaultDriver::fire(FaultActions& actions) {
   for (const Fault* fault : std::exchange(due_, {})) {
     // None could be started behind one that crashed.
     if (living().empty()) return;
-    happen(*fault, actions);
+    if (happen(*fault, actions)) count(*fault);
   }
 }
 
@@ -110,26 +110,31 @@ void FaultDriver::end_at(std::uint64_t time_ns, std::function<void()> end) {
   world_.at(time_ns, std::move(end));
 }
 
-void FaultDriver::happen(const Fault& fault, FaultActions& actions) {
-  count(fault);
+bool FaultDriver::happen(const Fault& fault, FaultActions& actions) {
+  const bool of_hosts = cluster_.options().has_store;
   switch (fault.kind) {
     case Kind::crash_compute:
-      return actions.crash_compute(pick_compute(fault));
+      actions.crash_compute(pick_compute(fault));
+      return true;
     case Kind::pause_compute:
-      return world_.pause(cluster_.node(pick_compute(fault)), fault.duration_ns);
+      world_.pause(cluster_.node(pick_compute(fault)), fault.duration_ns);
+      return true;
     case Kind::pause_memory: {
       SimNode* const node = memory_node(fault);
       if (node != nullptr) world_.pause(*node, fault.duration_ns);
-      return;
+      return node != nullptr;
     }
     case Kind::crash_memory:
-      return actions.restart_cluster(pick_memory(fault));
+      actions.restart_cluster(pick_memory(fault));
+      return true;
     case Kind::restart_memory:
-      if (cluster_.options().has_store) return actions.disturb_hosts(fault, pick_hosts(fault));
-      return actions.restart_memory(pick_memory(fault));
+      if (of_hosts) return actions.disturb_hosts(fault, pick_hosts(fault));
+      actions.restart_memory(pick_memory(fault));
+      return true;
     case Kind::lose_power:
-      if (cluster_.options().has_store) return actions.disturb_hosts(fault, pick_hosts(fault));
-      return actions.lose_power();
+      if (of_hosts) return actions.disturb_hosts(fault, pick_hosts(fault));
+      actions.lose_power();
+      return true;
     case Kind::lose_host:
     case Kind::split_host:
     case Kind::cut_store:
@@ -141,23 +146,26 @@ void FaultDriver::happen(const Fault& fault, FaultActions& actions) {
       SimNode* const client = &cluster_.node(pick_compute(fault));
       SimNode* const server = memory_node(fault);
       if (server != nullptr) disturb_link(fault, client, server);
-      return;
+      return server != nullptr;
     }
     case Kind::slow_node:
       return slow(fault);
     case Kind::abandon_session:
-      return actions.abandon_session(pick_compute(fault), fault.duration_ns);
+      actions.abandon_session(pick_compute(fault), fault.duration_ns);
+      return true;
     case Kind::clock_rate:
     case Kind::set:
-      return;
+      return false;
   }
+  return false;
 }
 
-void FaultDriver::slow(const Fault& fault) {
+bool FaultDriver::slow(const Fault& fault) {
   SimNode* const node = fault.compute ? &cluster_.node(pick_compute(fault)) : memory_node(fault);
-  if (node == nullptr) return;
+  if (node == nullptr) return false;
   world_.slow(*node, {0, fault.delay_ns, 0, 0});
   end_at(world_.now_ns() + fault.duration_ns, [this, node] { world_.slow(*node, {}); });
+  return true;
 }
 
 void FaultDriver::disturb_link(const Fault& fault, SimNode* client, SimNode* server) {

@@ -20,8 +20,10 @@ class FaultActions {
   virtual void lose_power() = 0;
   virtual void abandon_session(std::size_t compute, std::uint64_t duration_ns) = 0;
   // Of a cluster whose regions have copies: the faults of hosts and of their store, and restart_memory and
-  // lose_power. Hosts by their positions in CopyHosts.
-  virtual void disturb_hosts(const Fault& /*fault*/, const std::vector<std::size_t>& /*hosts*/) {}
+  // lose_power. Hosts by their positions in CopyHosts. Whether it did something: a host was there.
+  virtual bool disturb_hosts(const Fault& /*fault*/, const std::vector<std::size_t>& /*hosts*/) {
+    return false;
+  }
 
  protected:
   ~FaultActions() = default;
@@ -42,6 +44,7 @@ class FaultDriver {
   void heal();
   // All faults have begun.
   bool over() const { return pending_.empty() && due_.empty(); }
+  // Those that did something.
   const FaultCounts& happened() const { return happened_; }
 
  private:
@@ -50,9 +53,10 @@ class FaultDriver {
     std::uint64_t left;
   };
   void count(const Fault& fault) { ++happened_[static_cast<std::size_t>(fault.kind)]; }
-  void happen(const Fault& fault, FaultActions& actions);
+  // Whether it did something: a process was there.
+  bool happen(const Fault& fault, FaultActions& actions);
   void disturb_link(const Fault& fault, fabric::sim::SimNode* client, fabric::sim::SimNode* server);
-  void slow(const Fault& fault);
+  bool slow(const Fault& fault);
   void end_at(std::uint64_t time_ns, std::function<void()> end);
   std::vector<std::size_t> living() const;
   std::size_t pick_compute(const Fault& fault);

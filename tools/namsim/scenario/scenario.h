@@ -98,7 +98,10 @@ struct Verdict {
   // Equal for equal runs: of every event, all generators, the regions at rest and the history.
   std::uint64_t fingerprint = 0;
   std::uint64_t virtual_ns = 0;
-  FaultCounts happened{};
+  FaultCounts happened{};  // that did something
+  // With copies, before the end of the run: changes of primaries, and machines that were lost for good.
+  std::uint64_t takeovers = 0;
+  std::uint64_t lost = 0;
   std::uint64_t lives = 1;  // of the data: memory servers that crash begin another
   history::History history{history::Model::registers};
 };
