@@ -390,7 +390,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // Before a schema change that waits for all transactions. Error active_transaction.
   reactor::Task<Status> set_reads_aside(std::string_view statement, ResultSink& sink);
   reactor::Task<Status> drop_in_block(Drop drop, ResultSink& sink);
-  static Drop silent_drop(RelationKind kind, const std::string& name);
   // After the commit of the block's transaction: one of what it has dropped, and all of it.
   reactor::Task<Status> drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop,
                                        ResultSink& sink);

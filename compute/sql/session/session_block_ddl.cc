@@ -154,15 +154,6 @@ Task<Status> Session::drop_in_block(Drop drop, ResultSink& sink) {
   co_return Status();
 }
 
-// Its dependents were found when the drop was asked for.
-Drop Session::silent_drop(RelationKind kind, const std::string& name) {
-  Drop drop;
-  drop.kind = kind;
-  drop.names.push_back(name);
-  drop.if_exists = drop.cascades = drop.silently = true;
-  return drop;
-}
-
 Task<Status> Session::drop_at_commit(const std::string* name, const BlockChanges::Dropped* drop,
                                      ResultSink& sink) {
   const bool is_index = drop->kind == RelationKind::index;
