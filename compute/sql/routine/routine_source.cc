@@ -220,39 +220,39 @@ std::optional<SyntaxError> RoutineSource::parse_fragments() {
 
 std::optional<SyntaxError> RoutineSource::parse_fragment(std::string_view step, std::string_view member,
                                                          const Json& body) {
-  Fragment fragment;
-  fragment.text = text(body, "query");
+  SyntaxTree tree;
+  std::string sql(text(body, "query"));
   const bool whole = is_statement(step, member);
   if (step == "PLpgSQL_stmt_assign") {
-    const std::string value(assigned(fragment.text));
+    const std::string value(assigned(sql));
     if (value.empty()) return refuse("an assignment to a part of a variable");
-    fragment.text = value;
+    sql = value;
   }
-  const std::string expression = fragment.text;
-  if (!whole) fragment.text = "SELECT " + expression;
-  if (auto error = parse_into(fragment.text, fragment.tree)) return error;
-  if (fragment.tree.statement_count() != 1) return refuse("several statements in one");
+  const std::string expression = sql;
+  if (!whole) sql = "SELECT " + expression;
+  if (auto error = parse_into(sql, tree)) return error;
+  if (tree.statement_count() != 1) return refuse("several statements in one");
   if (step == "PLpgSQL_stmt_perform") {
     // PERFORM FROM t: its rows have no columns.
-    const Node select = fragment.tree.statement(0);
+    const Node select = tree.statement(0);
     if (select.kind == "SelectStmt" && find(*select.body, "targetList") == nullptr &&
         find(*select.body, "fromClause") != nullptr) {
-      fragment.text.insert(fragment.text.find_first_of("Tt") + 1, " 1");
-      if (auto error = parse_into(fragment.text, fragment.tree)) return error;
+      sql.insert(sql.find_first_of("Tt") + 1, " 1");
+      if (auto error = parse_into(sql, tree)) return error;
     }
   }
   if (!whole) {
     // An expression with FROM, and its like, is a subquery.
-    const Node select = fragment.tree.statement(0);
+    const Node select = tree.statement(0);
     const bool plain = select.kind == "SelectStmt" &&
                        only(*select.body, "SELECT", {"targetList", "limitOption", "op"}).ok() &&
                        list(*select.body, "targetList").size() == 1;
     if (!plain) {
-      fragment.text = "SELECT (SELECT " + expression + ")";
-      if (auto error = parse_into(fragment.text, fragment.tree)) return error;
+      sql = "SELECT (SELECT " + expression + ")";
+      if (auto error = parse_into(sql, tree)) return error;
     }
   }
-  fragments_.emplace(&body, std::move(fragment));
+  fragments_.emplace(&body, std::move(tree));
   return std::nullopt;
 }
 
@@ -280,11 +280,7 @@ std::optional<SyntaxError> RoutineSource::parse_type(const std::string& type_tex
 }
 
 Node RoutineSource::fragment(const Json& expression) const {
-  return fragments_.at(&expression).tree.statement(0);
-}
-
-std::string_view RoutineSource::fragment_text(const Json& expression) const {
-  return fragments_.at(&expression).text;
+  return fragments_.at(&expression).statement(0);
 }
 
 const RoutineSource::DeclaredType& RoutineSource::type(std::string_view text) const {
@@ -296,7 +292,7 @@ std::vector<std::string> RoutineSource::tables(const procedure::ProcedureRegistr
   const auto add = [&](Node statement) {
     for (std::string& name : tables_named_by(statement, procedures)) names.push_back(std::move(name));
   };
-  for (const auto& [expression, fragment] : fragments_) add(fragment.tree.statement(0));
+  for (const auto& [expression, tree] : fragments_) add(tree.statement(0));
   for (std::size_t i = 0; i < statements_.statement_count(); ++i) add(statements_.statement(i));
   for (const auto& [text, type] : types_) {
     if (type.kind == DeclaredType::Kind::row_of_table) names.push_back(type.names.back());
@@ -311,7 +307,7 @@ std::vector<std::string> RoutineSource::called() const {
   const auto add = [&](Node statement) {
     for (std::string& name : routines_named_by(statement)) names.push_back(std::move(name));
   };
-  for (const auto& [expression, fragment] : fragments_) add(fragment.tree.statement(0));
+  for (const auto& [expression, tree] : fragments_) add(tree.statement(0));
   for (std::size_t i = 0; i < statements_.statement_count(); ++i) add(statements_.statement(i));
   return names;
 }

@@ -29,7 +29,6 @@ class RoutineSource {
   const PlpgsqlTree& tree() const { return tree_; }
   // The statement, or `SELECT expression`, of a PLpgSQL_expr.
   Node fragment(const Json& expression) const;
-  std::string_view fragment_text(const Json& expression) const;
   // The type that a declaration names: `text` as PLpgSQL_type has it.
   struct DeclaredType {
     enum class Kind : std::uint8_t { plain, record, row_of_table, of_column };
@@ -54,14 +53,10 @@ class RoutineSource {
   std::optional<SyntaxError> parse_fragment(std::string_view step, std::string_view member, const Json& body);
   std::optional<SyntaxError> parse_type(const std::string& type_text);
 
-  struct Fragment {
-    SyntaxTree tree;
-    std::string text;
-  };
   std::shared_ptr<const RoutineSignature> signature_;
   PlpgsqlTree tree_;
   SyntaxTree statements_;
-  std::map<const Json*, Fragment> fragments_;
+  std::map<const Json*, SyntaxTree> fragments_;
   std::map<std::string, DeclaredType, std::less<>> types_;
 };
 
