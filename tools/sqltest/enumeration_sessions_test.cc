@@ -53,7 +53,9 @@ struct EnumerationsTest {
     CHECK(row.writer().set_integer(0, key).ok());
     CHECK(row.writer().set_integer(1, position).ok());
     transaction->insert(known, row.bytes());
-    CHECK((co_await transaction->commit()).ok());
+    const Status committed = co_await transaction->commit();
+    INFO(committed.to_string());
+    CHECK(committed.ok());
   }
 };
 

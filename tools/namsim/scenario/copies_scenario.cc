@@ -52,6 +52,7 @@ class CopiesScenarioRun final : HostsRun, public FaultActions {
     faults_.heal();
     if (sound()) await_sync();
     verdict_.takeovers_of_faults = verdict_.takeovers;
+    verdict_.lost_of_faults = verdict_.lost;
     if (sound()) go_on(kAfterwards_ns);
     over_ = true;
     if (sound()) await_clients();
@@ -73,7 +74,7 @@ class CopiesScenarioRun final : HostsRun, public FaultActions {
     verdict.virtual_ns = world_.now_ns();
     verdict.happened = faults_.happened();
     verdict.takeovers = verdict_.takeovers_of_faults;
-    verdict.lost = verdict_.lost;
+    verdict.lost = verdict_.lost_of_faults;
     verdict.history = history_;
     return verdict;
   }

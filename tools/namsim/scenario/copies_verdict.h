@@ -15,6 +15,7 @@ struct CopiesVerdict {
   std::uint64_t faults = 0;               // that did something
   std::uint64_t takeovers = 0;            // changes of primaries
   std::uint64_t takeovers_of_faults = 0;  // before those at the end
+  std::uint64_t lost_of_faults = 0;       // the same of machines
   std::uint64_t lost = 0;                 // machines, for good
   std::uint64_t fingerprint = 0;
 };
