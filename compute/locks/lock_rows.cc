@@ -219,8 +219,6 @@ void LockRows::erase(std::size_t number) {
 }
 
 reactor::Task<Status> LockRows::commit() {
-  // Without a commit nothing is validated, and there is nothing to conclude but that others hold some.
-  if (!transaction_->has_writes()) co_return Status();
   // A duplicate that the fetch finds is another session's row, which came meanwhile.
   Status status = co_await fetch_and_commit(transaction_.get());
   if (!status.ok() && status.code() == ErrorCode::duplicate_key) co_return not_of_one_moment();

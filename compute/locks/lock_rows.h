@@ -60,8 +60,9 @@ class LockRows {
   // Nobody has the lock from now on.
   void erase(std::size_t lock);
 
-  // Nothing is to be done without changes. A row that another session has inserted meanwhile is a
-  // serialization_failure.
+  bool has_changes() const { return transaction_->has_writes(); }
+  // Also without changes: until then nothing says that what was read is of one moment. A row that another
+  // session has inserted meanwhile is a serialization_failure.
   reactor::Task<Status> commit();
 
  private:

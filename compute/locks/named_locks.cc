@@ -124,6 +124,8 @@ reactor::Task<Status> NamedLocks::take_once(std::vector<WantedLock>* wanted, std
     if (!status.ok()) co_return status;
     lock.taken = true;
   }
+  // There is nothing to conclude but that others hold some.
+  if (!rows.has_changes()) co_return Status();
   co_return co_await rows.commit();
 }
 
@@ -177,6 +179,7 @@ reactor::Task<Status> NamedLocks::release_once(const std::vector<Release>* given
     }
   }
   if (!status.ok()) co_return status;
+  // Also without changes: rows of different moments may lack a share that has got another place.
   co_return co_await rows.commit();
 }
 

@@ -131,11 +131,11 @@ void run_all(const std::vector<const sql::Function*>& functions, bool are_operat
         const sql::TypeId type = function->parameters[i];
         const std::size_t bytes = i > 0 && is_short ? 1 : kOperand_bytes >> std::min<std::size_t>(i, 4);
         if (i > 0) sql += are_operators ? " " + std::string(function->name) + " " : ", ";
-        sql += "$" + std::to_string(i + 1) + "::" + std::string(sql::type_name({type}));
+        sql += "$" + std::to_string(i + 1) + "::" + std::string(sql::type_name(type));
         values.emplace_back(value_of(type, i, bytes));
       }
       if (function->name == sql::kSliceFunction) {
-        sql = "($1::" + std::string(sql::type_name({function->parameters[0]})) + ")[$2:$3]";
+        sql = "($1::" + std::string(sql::type_name(function->parameters[0])) + ")[$2:$3]";
       } else if (!are_operators) {
         sql = '"' + std::string(function->name) + "\"(" + sql + ")";
       }
