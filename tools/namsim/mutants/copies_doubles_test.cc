@@ -120,21 +120,21 @@ using namespace copies_doubles;
 TEST_CASE("a primary that answers before its copies have acknowledged is caught", "[copies_doubles]") {
   CopyRules rules;
   rules.waits_for_copies = false;
-  CHECK(caught(rules, 30, 40) != 0);
+  CHECK(caught(rules, 34, 40) != 0);
 }
 
 TEST_CASE("a copy that takes over though it is not in sync is caught", "[copies_doubles]") {
-  CHECK(caught(with_store<Unlisted>(), 30, 40) != 0);
+  CHECK(caught(with_store<Unlisted>(), 36, 40) != 0);
 }
 
 TEST_CASE("a deposed primary that goes on is caught", "[copies_doubles]") {
-  CHECK(caught(with_store<Stubborn>(), 120, 40) != 0);
+  CHECK(caught(with_store<Stubborn>(), 136, 40) != 0);
 }
 
 TEST_CASE("a cluster without leases, of workers and of rounds, is caught", "[copies_doubles]") {
   CopyRules rules;
   rules.leases = false;
-  CHECK(caught(rules, 580, 60) != 0);
+  CHECK(caught(rules, 606, 60) != 0);
 }
 
 }  // namespace namdb::sim
