@@ -1,4 +1,4 @@
-#include "tools/sqltest/session_client.h"
+#include "tools/sqltest/testing/session_client.h"
 
 #include "compute/procedure/testing/procedures.h"
 #include "compute/sql/catalog/temporary_name.h"
