@@ -21,12 +21,12 @@
 #include "tools/nambench/engine/engine_run.h"
 #include "tools/nambench/micro/micro_commands.h"
 #include "tools/nambench/report/command.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/report/text_table.h"
 #include "tools/nambench/run_command.h"
-#include "tools/nambench/wire/wire_load.h"
 #include "tools/nambench/workload/workload_options.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/report/text_table.h"
 #include "tools/support/servers/server_thread.h"
+#include "tools/support/wire/wire_load.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {

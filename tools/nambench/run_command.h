@@ -8,9 +8,9 @@
 
 #include "tools/nambench/engine/engine_flags.h"
 #include "tools/nambench/report/command.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/wire/wire_run.h"
 #include "tools/nambench/workload/workload_options.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/wire/wire_run.h"
 
 namespace namdb::nambench {
 

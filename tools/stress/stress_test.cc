@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "tools/nambench/wire/wire_load.h"
-#include "tools/nambench/wire/wire_run.h"
 #include "tools/stress/cluster.h"
 #include "tools/stress/sql_clients.h"
+#include "tools/support/wire/wire_load.h"
+#include "tools/support/wire/wire_run.h"
 #include "workloads/smallbank_workload.h"
 
 namespace namdb::stress {

@@ -10,7 +10,7 @@
 #include "tools/nambench/comparison/compare_report.h"
 #include "tools/nambench/comparison/subject_flags.h"
 #include "tools/nambench/engine/engine_flags.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "tools/nambench/comparison/stage_search.h"
 #include "tools/nambench/comparison/tables.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

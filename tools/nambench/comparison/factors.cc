@@ -6,7 +6,7 @@
 #include "compute/cluster/optimisations.h"
 #include "tools/nambench/comparison/markdown.h"
 #include "tools/nambench/comparison/tables.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

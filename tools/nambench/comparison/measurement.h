@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 

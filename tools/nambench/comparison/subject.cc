@@ -7,7 +7,7 @@
 #include "compute/cluster/optimisations.h"
 #include "tools/nambench/engine/engine_flags.h"
 #include "tools/nambench/engine/engine_run.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 #include "tools/support/servers/server_thread.h"
 #include "workloads/workload.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/nambench/comparison/markdown.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "tools/nambench/comparison/line_plot.h"
-#include "tools/nambench/report/run_report.h"
 #include "tools/nambench/report/timeline.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 

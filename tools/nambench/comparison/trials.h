@@ -10,7 +10,7 @@
 #include "tools/nambench/comparison/schedule.h"
 #include "tools/nambench/comparison/spread.h"
 #include "tools/nambench/comparison/subject.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "common/protocols/protocol.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

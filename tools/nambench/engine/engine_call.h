@@ -12,8 +12,8 @@
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
 #include "compute/procedure/procedure.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 

@@ -8,8 +8,8 @@
 
 #include "tools/nambench/engine/engine_call.h"
 #include "tools/nambench/engine/time_shares.h"
-#include "tools/nambench/report/text_table.h"
-#include "tools/nambench/workload/workload_definitions.h"
+#include "tools/support/report/text_table.h"
+#include "tools/support/workload/workload_definitions.h"
 
 namespace namdb::nambench {
 namespace {

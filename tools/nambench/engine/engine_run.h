@@ -8,10 +8,10 @@
 
 #include "common/base/error.h"
 #include "tools/nambench/engine/engine_host.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/report/run_recorder.h"
-#include "tools/nambench/report/run_report.h"
-#include "tools/nambench/workload/load_rows.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/report/run_recorder.h"
+#include "tools/support/report/run_report.h"
+#include "tools/support/workload/load_rows.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {

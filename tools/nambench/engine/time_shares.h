@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compute/cluster/stage_times.h"
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 

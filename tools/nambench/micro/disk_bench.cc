@@ -17,8 +17,8 @@
 #include "memory/log/file_disk.h"
 #include "memory/log/log.h"
 #include "memory/log/log_reader.h"
-#include "tools/nambench/report/histogram.h"
 #include "tools/nambench/report/median.h"
+#include "tools/support/report/histogram.h"
 
 namespace namdb::nambench {
 namespace {

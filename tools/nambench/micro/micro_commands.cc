@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tools/nambench/report/run_report.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/run_report.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 

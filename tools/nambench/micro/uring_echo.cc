@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tools/nambench/report/median.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

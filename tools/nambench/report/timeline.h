@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compute/procedure/procedure.h"
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {

@@ -1,4 +1,4 @@
-#include "tools/nambench/wire/wire_load.h"
+#include "tools/support/wire/wire_load.h"
 
 #include <poll.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "tools/nambench/report/text_table.h"
 #include "tools/support/client/wire_value.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/nambench/wire/statistics.h"
+#include "tools/support/wire/statistics.h"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "tools/nambench/workload/workload_definitions.h"
+#include "tools/support/workload/workload_definitions.h"
 
 #include <utility>
 

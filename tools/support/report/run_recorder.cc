@@ -1,10 +1,10 @@
-#include "tools/nambench/report/run_recorder.h"
+#include "tools/support/report/run_recorder.h"
 
 #include <algorithm>
 
 #include "common/base/checksum.h"
 #include "common/base/clock.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 #include <unistd.h>
 

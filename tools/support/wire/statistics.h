@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/run_report.h"
 #include "tools/support/client/connection.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 

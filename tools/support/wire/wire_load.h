@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/workload/load_rows.h"
 #include "tools/support/client/connection.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/workload/load_rows.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {

@@ -1,11 +1,11 @@
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 
 #include <cinttypes>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/report/run_recorder.h"
-#include "tools/nambench/report/run_report.h"
 #include "tools/support/client/connection.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/report/run_recorder.h"
+#include "tools/support/report/run_report.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {

@@ -1,4 +1,4 @@
-#include "tools/nambench/workload/load_rows.h"
+#include "tools/support/workload/load_rows.h"
 
 #include <algorithm>
 #include <iterator>

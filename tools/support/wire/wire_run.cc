@@ -1,4 +1,4 @@
-#include "tools/nambench/wire/wire_run.h"
+#include "tools/support/wire/wire_run.h"
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include <string>
 #include <utility>
 
-#include "tools/nambench/wire/statistics.h"
-#include "tools/nambench/wire/wire_client.h"
+#include "tools/support/wire/statistics.h"
+#include "tools/support/wire/wire_client.h"
 
 namespace namdb::nambench {
 namespace {

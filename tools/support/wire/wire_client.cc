@@ -1,9 +1,9 @@
-#include "tools/nambench/wire/wire_client.h"
+#include "tools/support/wire/wire_client.h"
 
 #include <charconv>
 #include <utility>
 
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 

@@ -1,4 +1,4 @@
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 #include <algorithm>
 #include <cstdio>

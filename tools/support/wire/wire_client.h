@@ -12,10 +12,10 @@
 
 #include "common/base/error.h"
 #include "compute/procedure/procedure.h"
-#include "tools/nambench/report/run_recorder.h"
-#include "tools/nambench/workload/workload_definitions.h"
 #include "tools/support/client/connection.h"
 #include "tools/support/client/wire_value.h"
+#include "tools/support/report/run_recorder.h"
+#include "tools/support/workload/workload_definitions.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {

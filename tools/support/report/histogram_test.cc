@@ -1,4 +1,4 @@
-#include "tools/nambench/report/histogram.h"
+#include "tools/support/report/histogram.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/nambench/report/histogram.h"
 #include "tools/support/client/database_view.h"
+#include "tools/support/report/histogram.h"
 
 namespace namdb::nambench {
 
