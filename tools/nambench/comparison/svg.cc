@@ -119,7 +119,7 @@ std::string Svg::to_text() const {
 }
 
 std::string Svg::number(double value) {
-  std::string text = decimal(value, 1);
+  std::string text = support::decimal(value, 1);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text;
 }

@@ -123,7 +123,7 @@ class Bench {
   Figures call(const std::string& name, const Values& arguments) {
     auto& procedure = procedures_[name];
     if (procedure == nullptr) {
-      procedure = std::make_unique<EngineProcedure>(host_->engine(), workload_definitions().at(name),
+      procedure = std::make_unique<EngineProcedure>(host_->engine(), support::workload_definitions().at(name),
                                                     EngineCallOptions{});
     }
     const std::int64_t before_bytes = procedure->metrics().at("bytes");

@@ -13,7 +13,7 @@ namespace namdb::nambench {
 // The runs with one likelihood, in percent, that a new order takes its goods from another memory server.
 struct DistributionRuns {
   double remote_percent = 0;
-  std::vector<RunReport> runs;  // one at least
+  std::vector<support::RunReport> runs;  // one at least
 };
 
 // `degrees` in the order in which they are compared: with the first.

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 constexpr unsigned kSubBits = 6;
@@ -60,4 +60,4 @@ std::uint64_t Histogram::percentile_ns(double share) const {
   return max_ns_;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 class Histogram {
  public:
@@ -26,4 +26,4 @@ class Histogram {
   std::uint64_t max_ns_ = 0;
 };
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -7,7 +7,7 @@
 #include "common/base/random.h"
 
 using namespace namdb;
-using nambench::Histogram;
+using support::Histogram;
 
 TEST_CASE("percentiles are within two percent of the exact ones") {
   Random random(1);

@@ -7,7 +7,7 @@
 
 #include "common/base/clock.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 void put(std::string_view text) {
@@ -54,4 +54,4 @@ void Progress::end_line() {
   open_line_ = false;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 // Nanoseconds of a steady clock: benchmarks are tools and take their time from the operating system.
 std::uint64_t steady_now_ns();
@@ -35,4 +35,4 @@ class Progress {
   std::uint64_t next_ns_;
 };
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -6,7 +6,7 @@
 #include "common/base/clock.h"
 #include "tools/support/report/text_table.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 std::uint64_t chain(std::uint64_t hash, std::span<const std::byte> bytes) {
@@ -121,4 +121,4 @@ RunReport RunRecorder::report(std::uint64_t now_ns, std::span<const ClientHash> 
   return report;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -11,7 +11,7 @@
 #include "tools/support/report/run_report.h"
 #include "workloads/workload.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 // How long a run lasts: a time after a warm-up, or so many transactions of each client.
 struct RunLength {
@@ -75,4 +75,4 @@ class RunRecorder {
   std::uint64_t failed_ = 0;
 };
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

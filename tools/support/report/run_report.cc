@@ -7,7 +7,7 @@
 
 #include "tools/support/report/text_table.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -117,7 +117,7 @@ Histogram RunReport::latency() const {
   return all;
 }
 bool RunReport::checks_ok() const {
-  for (const support::CheckResult& check : checks) {
+  for (const CheckResult& check : checks) {
     if (!check.ok) return false;
   }
   return true;
@@ -171,7 +171,7 @@ Json to_json(const RunReport& report) {
   for (const auto& [reason, count] : report.reasons) reasons[reason] = count;
   json["reasons"] = reasons;
   Json checks = Json::array();
-  for (const support::CheckResult& check : report.checks) {
+  for (const CheckResult& check : report.checks) {
     checks.push_back({{"name", check.name}, {"ok", check.ok}, {"detail", check.detail}});
   }
   json["checks"] = checks;
@@ -213,7 +213,7 @@ std::string to_text(const RunReport& report) {
     text += reasons.to_text();
   }
   text += '\n';
-  for (const support::CheckResult& check : report.checks) {
+  for (const CheckResult& check : report.checks) {
     text += "check: " + check.name + ": " + (check.ok ? "ok" : "FAILED, " + check.detail) + '\n';
   }
   for (const std::string& note : report.notes) text += "note: " + note + '\n';
@@ -222,4 +222,4 @@ std::string to_text(const RunReport& report) {
   return text;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -10,7 +10,7 @@
 #include "tools/support/client/database_view.h"
 #include "tools/support/report/histogram.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 // The servers' counters for one transaction type: their differences over the whole run, warm-up included.
 using ServerMetrics = std::map<std::string, std::int64_t>;
@@ -58,7 +58,7 @@ struct RunReport {
   std::vector<TypeReport> types;
   std::vector<TimeShare> time_shares;            // engine mode, if asked for; they add up
   std::map<std::string, std::uint64_t> reasons;  // errors and aborts: SQLSTATE and what it says
-  std::vector<support::CheckResult> checks;
+  std::vector<CheckResult> checks;
   std::vector<std::string> notes;
   // By second since the run began, the warm-up included. The last one may be cut short.
   std::vector<TimelineSecond> timeline;
@@ -81,4 +81,4 @@ std::string to_text(const RunReport& report);
 // "1f" with sixteen digits.
 std::string hash_text(std::uint64_t hash);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

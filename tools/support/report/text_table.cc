@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 std::string TextTable::to_text() const {
   std::vector<std::size_t> widths(rows_.front().size());
@@ -32,4 +32,4 @@ std::string decimal(double value, int decimals) {
   return buffer;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

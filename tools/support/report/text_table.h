@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 class TextTable {
  public:
@@ -20,4 +20,4 @@ class TextTable {
 // With so many decimals.
 std::string decimal(double value, int decimals);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

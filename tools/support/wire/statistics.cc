@@ -2,17 +2,17 @@
 
 #include <charconv>
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 constexpr const char* kQuery = "SELECT name, metric, value FROM namdb_statistics";
 
 }  // namespace
 
-Result<Statistics> read_statistics(const std::vector<support::Endpoint>& endpoints) {
+Result<Statistics> read_statistics(const std::vector<Endpoint>& endpoints) {
   Statistics statistics;
-  for (const support::Endpoint& endpoint : endpoints) {
-    Result<std::unique_ptr<support::Connection>> connection = support::Connection::open(endpoint);
+  for (const Endpoint& endpoint : endpoints) {
+    Result<std::unique_ptr<Connection>> connection = Connection::open(endpoint);
     if (!connection.ok()) return connection.status();
     auto rows = connection.value()->query(kQuery);
     if (!rows.ok()) return rows.status();
@@ -42,4 +42,4 @@ void add_statistics(RunReport& report, const Statistics& before, const Statistic
   }
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -5,7 +5,7 @@
 
 #include "tools/support/report/progress.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 using layout::ColumnType;
 
@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint64_t kPause_ns = 10'000'000;
 }  // namespace
 
-WireClient::WireClient(std::unique_ptr<support::Connection> connection,
-                       std::unique_ptr<workloads::CallSource> calls, const workloads::Workload& workload,
-                       const Definitions& definitions, std::uint64_t pipeline, RunRecorder& recorder)
+WireClient::WireClient(std::unique_ptr<Connection> connection, std::unique_ptr<workloads::CallSource> calls,
+                       const workloads::Workload& workload, const Definitions& definitions,
+                       std::uint64_t pipeline, RunRecorder& recorder)
     : connection_(std::move(connection)),
       calls_(std::move(calls)),
       workload_(workload),
@@ -26,7 +26,7 @@ WireClient::WireClient(std::unique_ptr<support::Connection> connection,
   }
 }
 
-Status WireClient::reopen(std::unique_ptr<support::Connection> connection) {
+Status WireClient::reopen(std::unique_ptr<Connection> connection) {
   connection_ = std::move(connection);
   wants_write_ = false;
   return prepare();
@@ -41,7 +41,7 @@ Status WireClient::prepare() {
     std::string sql = "CALL " + definition.name + "(";
     std::vector<unsigned> types;
     for (const procedure::Parameter& parameter : definition.parameters) {
-      types.push_back(support::wire_type(parameter.type));
+      types.push_back(wire_type(parameter.type));
       sql += (types.size() > 1 ? ",$" : "$") + std::to_string(types.size());
     }
     sql += ")";
@@ -71,7 +71,7 @@ Status WireClient::read_results() {
   int nothing = 0;
   // After each statement's results comes a null, then its Sync. Two nulls in a row: nothing is there.
   while (!under_way_.empty() && nothing < 2 && PQisBusy(connection_->get()) == 0) {
-    const support::ResultHandle result(PQgetResult(connection_->get()));
+    const ResultHandle result(PQgetResult(connection_->get()));
     if (result == nullptr) {
       ++nothing;
       continue;
@@ -96,7 +96,7 @@ void WireClient::take_result(PGresult* result) {
       if (PQntuples(result) == 1) take_row(call, result);
       break;
     default: {
-      support::ServerError error = support::server_error(connection_->get(), result);
+      ServerError error = server_error(connection_->get(), result);
       call.sqlstate = std::move(error.sqlstate);
       call.message = std::move(error.message);
     }
@@ -114,7 +114,7 @@ void WireClient::take_row(UnderWay& call, PGresult* result) {
     if (PQgetisnull(result, 0, column) != 0 || type.type == ColumnType::timestamp) continue;
     if (type.type == ColumnType::text || type.type == ColumnType::varchar) {
       value = std::string(text);
-    } else if (const auto number = support::parse_numeric(text, type.scale)) {
+    } else if (const auto number = parse_numeric(text, type.scale)) {
       value = *number;
     }
   }
@@ -162,7 +162,7 @@ Status WireClient::send_calls() {
 }
 
 Status WireClient::broken() {
-  const support::ServerError error = support::server_error(connection_->get(), nullptr);
+  const ServerError error = server_error(connection_->get(), nullptr);
   const std::uint64_t now_ns = steady_now_ns();
   while (!under_way_.empty()) {
     if (under_way_.front().sqlstate.empty()) {
@@ -174,4 +174,4 @@ Status WireClient::broken() {
   return Status(ErrorCode::connection_failure, "a connection broke: " + error.message);
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

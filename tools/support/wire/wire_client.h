@@ -18,19 +18,19 @@
 #include "tools/support/workload/workload_definitions.h"
 #include "workloads/workload.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 class WireClient {
  public:
   // Borrows all but the connection. `prepare()` first.
-  WireClient(std::unique_ptr<support::Connection> connection, std::unique_ptr<workloads::CallSource> calls,
+  WireClient(std::unique_ptr<Connection> connection, std::unique_ptr<workloads::CallSource> calls,
              const workloads::Workload& workload, const Definitions& definitions, std::uint64_t pipeline,
              RunRecorder& recorder);
 
   // Blocks: one statement for each transaction type that the mix has, then pipeline mode.
   Status prepare();
   // Blocks: goes on over another connection after advance() returned an error.
-  Status reopen(std::unique_ptr<support::Connection> connection);
+  Status reopen(std::unique_ptr<Connection> connection);
   // Reads what has arrived (`readable`), records it, sends new calls. An error means that the connection is
   // gone; calls under way have been recorded as failed.
   Status advance(bool readable);
@@ -60,7 +60,7 @@ class WireClient {
   Status send_calls();
   Status broken();
 
-  std::unique_ptr<support::Connection> connection_;
+  std::unique_ptr<Connection> connection_;
   std::unique_ptr<workloads::CallSource> calls_;
   const workloads::Workload& workload_;
   std::vector<const procedure::Definition*> definitions_;
@@ -69,11 +69,11 @@ class WireClient {
   RunRecorder& recorder_;
   std::deque<UnderWay> under_way_;
   std::vector<UnderWay> spare_;
-  support::WireParameters parameters_;
+  WireParameters parameters_;
   ClientHash hash_;
   std::uint64_t started_ = 0;
   std::uint64_t resume_ns_ = 0;  // 0: no pause
   bool wants_write_ = false;
 };
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -12,7 +12,7 @@
 #include "tools/support/client/wire_value.h"
 #include "tools/support/report/text_table.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 using workloads::Workload;
@@ -36,7 +36,7 @@ std::string insert_sql(const workloads::TableSpec& table, std::size_t rows) {
 // One connection in libpq's pipeline mode and the batches under way on it.
 class Loader {
  public:
-  Loader(std::unique_ptr<support::Connection> connection, const Workload& workload, std::uint32_t pipeline)
+  Loader(std::unique_ptr<Connection> connection, const Workload& workload, std::uint32_t pipeline)
       : connection_(std::move(connection)), workload_(workload), pipeline_(pipeline) {}
 
   Status start() {
@@ -58,7 +58,7 @@ class Loader {
     if (prepared_.insert(name).second) {
       std::vector<unsigned> types;
       for (std::size_t row = 0; row < batch.rows.size(); ++row) {
-        for (const layout::Column& column : table.columns) types.push_back(support::wire_type(column.type));
+        for (const layout::Column& column : table.columns) types.push_back(wire_type(column.type));
       }
       const std::string sql = insert_sql(table, batch.rows.size());
       if (PQsendPrepare(get(), name.c_str(), sql.c_str(), static_cast<int>(types.size()), types.data()) !=
@@ -84,7 +84,7 @@ class Loader {
     if (PQconsumeInput(get()) == 0) return broken();
     int nothing = 0;
     while (!under_way_.empty() && nothing < 2 && PQisBusy(get()) == 0) {
-      const support::ResultHandle result(PQgetResult(get()));
+      const ResultHandle result(PQgetResult(get()));
       if (result == nullptr) {
         ++nothing;
         continue;
@@ -99,8 +99,8 @@ class Loader {
         case PGRES_PIPELINE_ABORTED:  // after a failed Prepare, whose error came first
           break;
         default: {
-          const support::ServerError error = support::server_error(get(), result.get());
-          front.status = Status(support::code_of_sqlstate(error.sqlstate), error.message);
+          const ServerError error = server_error(get(), result.get());
+          front.status = Status(code_of_sqlstate(error.sqlstate), error.message);
         }
       }
     }
@@ -113,9 +113,7 @@ class Loader {
     Status status;
   };
   PGconn* get() const { return connection_->get(); }
-  Status broken() {
-    return Status(ErrorCode::connection_failure, support::server_error(get(), nullptr).message);
-  }
+  Status broken() { return Status(ErrorCode::connection_failure, server_error(get(), nullptr).message); }
   Status flush() {
     const int flushed = PQflush(get());
     if (flushed < 0) return broken();
@@ -133,18 +131,18 @@ class Loader {
     return send(std::move(front.batch));
   }
 
-  std::unique_ptr<support::Connection> connection_;
+  std::unique_ptr<Connection> connection_;
   const Workload& workload_;
   std::uint32_t pipeline_;
   std::deque<UnderWay> under_way_;
   std::set<std::string> prepared_;
-  support::WireParameters parameters_;
+  WireParameters parameters_;
   std::size_t last_table_ = 0;
   bool wants_write_ = false;
 };
 
-Status create_tables(support::Connection& connection, const Workload& workload,
-                     const std::vector<std::size_t>& tables, const WireLoadOptions& options) {
+Status create_tables(Connection& connection, const Workload& workload, const std::vector<std::size_t>& tables,
+                     const WireLoadOptions& options) {
   if (options.replace) {
     for (const std::size_t table : tables) {
       Status status = connection.execute("DROP TABLE " + workload.tables()[table].spec.name);
@@ -241,7 +239,7 @@ class LoadLoop {
 Result<LoadReport> wire_load(const Workload& workload, const WireLoadOptions& options, Progress& progress) {
   Result<std::vector<std::size_t>> tables = choose_tables(workload, options.tables);
   if (!tables.ok()) return tables.status();
-  Result<std::unique_ptr<support::Connection>> admin = support::Connection::open(options.endpoints.front());
+  Result<std::unique_ptr<Connection>> admin = Connection::open(options.endpoints.front());
   if (!admin.ok()) return admin.status();
   if (Status status = create_tables(**admin, workload, *tables, options); !status.ok()) return status;
 
@@ -249,8 +247,8 @@ Result<LoadReport> wire_load(const Workload& workload, const WireLoadOptions& op
   RowProducer producer(workload, *tables, options.rows_per_insert);
   LoadLoop loop(workload, producer, progress);
   for (std::uint32_t i = 0; i < options.connections; ++i) {
-    Result<std::unique_ptr<support::Connection>> connection =
-        support::Connection::open(options.endpoints[i % options.endpoints.size()]);
+    Result<std::unique_ptr<Connection>> connection =
+        Connection::open(options.endpoints[i % options.endpoints.size()]);
     if (!connection.ok()) return connection.status();
     loop.loaders.push_back(
         std::make_unique<Loader>(std::move(connection).value(), workload, options.pipeline));
@@ -273,4 +271,4 @@ Result<LoadReport> wire_load(const Workload& workload, const WireLoadOptions& op
   return report;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -12,10 +12,10 @@
 #include "tools/support/workload/load_rows.h"
 #include "workloads/workload.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 struct WireLoadOptions {
-  std::vector<support::Endpoint> endpoints;  // connections are spread over them
+  std::vector<Endpoint> endpoints;  // connections are spread over them
   std::uint32_t connections = 4;
   std::uint32_t pipeline = 4;
   std::uint32_t rows_per_insert = 0;  // 0: by the size of the rows
@@ -28,4 +28,4 @@ struct WireLoadOptions {
 Result<LoadReport> wire_load(const workloads::Workload& workload, const WireLoadOptions& options,
                              Progress& progress);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

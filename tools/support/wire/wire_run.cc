@@ -16,7 +16,7 @@
 #include "tools/support/wire/statistics.h"
 #include "tools/support/wire/wire_client.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 // Clients, and the sockets that they wait on.
@@ -31,7 +31,7 @@ class ClientLoop {
     if (epoll_ >= 0) close(epoll_);
   }
 
-  Status add(std::unique_ptr<WireClient> client, support::Endpoint endpoint) {
+  Status add(std::unique_ptr<WireClient> client, Endpoint endpoint) {
     clients_.push_back({.client = std::move(client), .endpoint = std::move(endpoint)});
     return watch(clients_.size() - 1);
   }
@@ -73,7 +73,7 @@ class ClientLoop {
 
   struct Entry {
     std::unique_ptr<WireClient> client;
-    support::Endpoint endpoint;
+    Endpoint endpoint;
     bool writes = false;
     bool finished = false;
     bool waits = false;          // is in waiting_
@@ -119,7 +119,7 @@ class ClientLoop {
     Entry& entry = clients_[index];
     if (!entry.client->goes_on(now_ns)) return finish(entry, Status());
     Status status;
-    auto connection = support::Connection::open(entry.endpoint);
+    auto connection = Connection::open(entry.endpoint);
     if (connection.ok()) {
       status = entry.client->reopen(std::move(*connection));
       if (status.ok()) status = watch(index);
@@ -180,7 +180,7 @@ class Router {
   // Asks every compute server which memory server it stands beside.
   Status open() {
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-      auto connection = support::Connection::open(endpoints_[i]);
+      auto connection = Connection::open(endpoints_[i]);
       if (!connection.ok()) return connection.status();
       const auto rows = (*connection)->query("SHOW namdb.beside_memory_server");
       if (!rows.ok()) return rows.status();
@@ -197,7 +197,7 @@ class Router {
   }
 
   // One that is beside the partition's memory server, in turns; any where there is none.
-  Result<support::Endpoint> choose(std::uint64_t client, std::optional<std::int64_t> partition) {
+  Result<Endpoint> choose(std::uint64_t client, std::optional<std::int64_t> partition) {
     if (partition) {
       const auto server =
           view_->query_number("SELECT namdb_partition_server(" + std::to_string(*partition) + ")");
@@ -212,8 +212,8 @@ class Router {
   std::uint64_t routed() const { return routed_; }
 
  private:
-  const std::vector<support::Endpoint>& endpoints_;
-  std::unique_ptr<support::Connection> view_;
+  const std::vector<Endpoint>& endpoints_;
+  std::unique_ptr<Connection> view_;
   std::map<std::int64_t, std::vector<std::size_t>> beside_;  // by memory server
   std::map<std::int64_t, std::size_t> turns_;
   std::uint64_t routed_ = 0;
@@ -232,10 +232,10 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
     if (Status status = router.open(); !status.ok()) return status;
   }
   for (std::uint64_t i = 0; i < options.clients; ++i) {
-    Result<support::Endpoint> endpoint = options.endpoints[i % options.endpoints.size()];
+    Result<Endpoint> endpoint = options.endpoints[i % options.endpoints.size()];
     if (options.route) endpoint = router.choose(i, workload.partition_of(i));
     if (!endpoint.ok()) return endpoint.status();
-    Result<std::unique_ptr<support::Connection>> connection = support::Connection::open(*endpoint);
+    Result<std::unique_ptr<Connection>> connection = Connection::open(*endpoint);
     if (!connection.ok()) return connection.status();
     auto client =
         std::make_unique<WireClient>(std::move(connection).value(), workload.open_client(i, options.clients),
@@ -243,11 +243,11 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
     if (Status status = client->prepare(); !status.ok()) return status;
     if (Status status = loop.add(std::move(client), std::move(*endpoint)); !status.ok()) return status;
   }
-  Result<std::unique_ptr<support::Connection>> view = support::Connection::open(options.endpoints.front());
+  Result<std::unique_ptr<Connection>> view = Connection::open(options.endpoints.front());
   if (!view.ok()) return view.status();
   std::vector<std::int64_t> values_before;
   if (options.check) {
-    Result<std::vector<std::int64_t>> values = support::check_values(workload, **view);
+    Result<std::vector<std::int64_t>> values = check_values(workload, **view);
     if (!values.ok()) return values.status();
     values_before = std::move(values).value();
   }
@@ -272,7 +272,7 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
   if (loop.reconnections() > 0) {
     notes.push_back(std::to_string(loop.reconnections()) + " connections were opened anew");
     // The one from before the run may be broken too.
-    view = support::Connection::open(options.endpoints.front());
+    view = Connection::open(options.endpoints.front());
     if (!view.ok()) return view.status();
   }
   if (statistics_before.ok() && loop.reconnections() > 0) {
@@ -284,17 +284,17 @@ Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOpt
   if (options.check && recorder.unknown_outcomes()) {
     notes.push_back("sums were not checked: some calls have an unknown outcome");
   } else if (options.check) {
-    Result<std::vector<std::int64_t>> values = support::check_values(workload, **view);
+    Result<std::vector<std::int64_t>> values = check_values(workload, **view);
     if (!values.ok()) return values.status();
-    report.checks = support::judge_checks(workload, values_before, *values, recorder.change());
+    report.checks = judge_checks(workload, values_before, *values, recorder.change());
   }
   if (options.check_rows) {
-    Result<std::vector<support::CheckResult>> found = support::check_rows(workload, **view);
+    Result<std::vector<CheckResult>> found = check_rows(workload, **view);
     if (!found.ok()) return found.status();
-    for (support::CheckResult& result : *found) report.checks.push_back(std::move(result));
+    for (CheckResult& result : *found) report.checks.push_back(std::move(result));
   }
   report.notes = std::move(notes);
   return report;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -11,10 +11,10 @@
 #include "tools/support/report/run_report.h"
 #include "workloads/workload.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 struct WireRunOptions {
-  std::vector<support::Endpoint> endpoints;  // at least one; clients are spread over them
+  std::vector<Endpoint> endpoints;  // at least one; clients are spread over them
   std::uint64_t clients = 8;
   std::uint64_t pipeline = 1;
   // Each client goes to a compute server beside the memory server that its calls are about.
@@ -30,4 +30,4 @@ struct WireRunOptions {
 Result<RunReport> wire_run(const workloads::Workload& workload, const WireRunOptions& options,
                            Progress& progress);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -7,7 +7,7 @@
 
 #include "common/base/checksum.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 RowProducer::RowProducer(const workloads::Workload& workload, std::vector<std::size_t> tables,
                          std::uint32_t rows_per_batch)
@@ -104,7 +104,7 @@ LoadReport make_load_report(const workloads::Workload& workload, const std::vect
   return report;
 }
 
-Status verify_loaded(const LoadReport& report, support::DatabaseView& database) {
+Status verify_loaded(const LoadReport& report, DatabaseView& database) {
   for (const LoadedTable& table : report.tables) {
     const Result<std::int64_t> rows = database.count(table.name);
     if (!rows.ok()) return rows.status();
@@ -117,4 +117,4 @@ Status verify_loaded(const LoadReport& report, support::DatabaseView& database) 
   return {};
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

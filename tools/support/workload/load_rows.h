@@ -10,7 +10,7 @@
 #include "tools/support/client/database_view.h"
 #include "workloads/workload.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 struct RowBatch {
   std::size_t table = 0;
@@ -77,6 +77,6 @@ LoadReport make_load_report(const workloads::Workload& workload, const std::vect
                             const RowProducer& producer, double seconds);
 
 // Counts the rows of every table that was loaded. corrupt_data.
-Status verify_loaded(const LoadReport& report, support::DatabaseView& database);
+Status verify_loaded(const LoadReport& report, DatabaseView& database);
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

@@ -4,7 +4,7 @@
 
 #include "workloads/procedures.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 namespace {
 
 class Collector : public procedure::Registry {
@@ -27,4 +27,4 @@ const Definitions& workload_definitions() {
   return kDefinitions;
 }
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support

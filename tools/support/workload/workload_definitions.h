@@ -7,9 +7,9 @@
 
 #include "compute/procedure/procedure.h"
 
-namespace namdb::nambench {
+namespace namdb::support {
 
 using Definitions = std::map<std::string, procedure::Definition>;
 const Definitions& workload_definitions();
 
-}  // namespace namdb::nambench
+}  // namespace namdb::support
