@@ -27,12 +27,12 @@
 #include "compute/cluster/batch_set.h"
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/location_cache.h"
-#include "compute/commit/hint_queue.h"
-#include "compute/index/verdict_queue.h"
 #include "compute/txn/deferred_commits.h"
 #include "compute/txn/execution_slot.h"
+#include "compute/txn/hint_queue.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/transaction_registry.h"
+#include "compute/txn/verdict_queue.h"
 
 namespace namdb::txn {
 

@@ -1,4 +1,4 @@
-#include "compute/commit/passive_installs.h"
+#include "compute/txn/passive_installs.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "compute/index/verdict_queue.h"
+#include "compute/txn/verdict_queue.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "compute/commit/hint_queue.h"
+#include "compute/txn/hint_queue.h"
 
 #include "common/calls/hot_calls.h"
 
@@ -6,7 +6,7 @@ namespace namdb::txn {
 namespace {
 
 // How long a hint waits for others.
-constexpr std::uint64_t kLinger_ns = 2 * kMillisecond_ns;
+constexpr std::uint64_t kHintLinger_ns = 2 * kMillisecond_ns;
 
 void append_word(std::string& bytes, std::uint64_t word) {
   bytes.append(reinterpret_cast<const char*>(&word), sizeof word);
@@ -37,7 +37,7 @@ void HintQueue::add(std::uint16_t method, std::uint32_t table, layout::GlobalAdd
 
 reactor::Task<void> HintQueue::send(std::uint16_t method, layout::ServerId server, Queue* queue) {
   while (queue->count != 0 && !cluster_.lacks(server)) {
-    const std::uint64_t deadline_ns = cluster_.executor().now_ns() + kLinger_ns;
+    const std::uint64_t deadline_ns = cluster_.executor().now_ns() + kHintLinger_ns;
     bool more = true;
     while (more && !queue->due() && !gate_.closing()) more = co_await queue->wake.wait_until(deadline_ns);
     if (cluster_.lacks(server)) break;
