@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "compute/cluster/catalog_cache.h"
-#include "compute/commit/chain_locks.h"
 #include "compute/index/index_cursor.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lock_resolver.h"
@@ -55,7 +54,7 @@ class ReadSet::Round {
   }
 
   // The batches have run.
-  Status check(HeaderWord own_lock, const ChainLocks* chains) {
+  Status check(HeaderWord own_lock, const HeldChains* chains) {
     own_lock_ = own_lock;
     chains_ = chains;
     for (std::size_t i = 0; i < header_count_; ++i) {
@@ -98,7 +97,7 @@ class ReadSet::Round {
 
   TransactionState& transaction_;
   HeaderWord own_lock_;
-  const ChainLocks* chains_ = nullptr;
+  const HeldChains* chains_ = nullptr;
   const SeenHeader* headers_ = nullptr;
   std::size_t header_count_ = 0;
   const SeenBucket* buckets_ = nullptr;
@@ -195,7 +194,7 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
 
 // All is posted after this was called, so what is found as it was read was so at the moment of the call.
 reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWord own_lock,
-                                        const ChainLocks* chains) {
+                                        const HeldChains* chains) {
   txn::Cluster& cluster = transaction->worker().cluster;
   txn::BatchSet batches(cluster);
   std::size_t header = 0;
@@ -252,7 +251,7 @@ bool ReadSet::post_checks(TransactionState& transaction, layout::ServerId server
   return true;
 }
 
-Status ReadSet::check_posted(HeaderWord own_lock, const ChainLocks* chains) const {
+Status ReadSet::check_posted(HeaderWord own_lock, const HeldChains* chains) const {
   return posted_->check(own_lock, chains);
 }
 

@@ -64,6 +64,13 @@ class Layering(unittest.TestCase):
         self.assertEqual(self.check("tools/stress/x.cc", "memory/server/server.h"), 0)
         self.assertEqual(self.check("common/fabric/x_test.cc", "common/fabric/shm/shm.h"), 0)
 
+    def test_tests_of_tools_are_held_to_the_layers_of_tools(self):
+        self.assertEqual(self.check("tools/stress/x_test.cc", "tools/nambench/report/timeline.h"), 1)
+        self.assertEqual(self.check("tools/namsim/workloads/x_test.cc", "tools/namsim/mutants/mutants.h"), 1)
+        self.assertEqual(self.check("tools/stress/x_test.cc", "tools/support/wire/wire_run.h"), 0)
+        self.assertEqual(self.check("tools/stress/x_test.cc", "memory/testing/test_cluster.h"), 0)
+        self.assertEqual(self.check("tools/namsim/scenario/x_test.cc", "tools/namsim/testing/seeds.h"), 0)
+
     def test_only_tests_and_tools_include_test_support(self):
         for path in ("memory/region/x.cc", "memory/region/x.h", "memory/main.cc", "memory/test_x.cc", "workloads/x.cc"):
             self.assertEqual(self.check(path, "memory/testing/test_cluster.h"), 1, path)

@@ -14,8 +14,8 @@
 #include "tools/nambench/engine/engine_call.h"
 #include "tools/nambench/engine/engine_host.h"
 #include "tools/nambench/engine/memory_use.h"
-#include "tools/nambench/workload/workload_definitions.h"
 #include "tools/support/servers/server_thread.h"
+#include "tools/support/workload/workload_definitions.h"
 #include "workloads/smallbank_schema.h"
 #include "workloads/tpcc_order_items.h"
 #include "workloads/tpcc_rows.h"
@@ -123,7 +123,7 @@ class Bench {
   Figures call(const std::string& name, const Values& arguments) {
     auto& procedure = procedures_[name];
     if (procedure == nullptr) {
-      procedure = std::make_unique<EngineProcedure>(host_->engine(), workload_definitions().at(name),
+      procedure = std::make_unique<EngineProcedure>(host_->engine(), support::workload_definitions().at(name),
                                                     EngineCallOptions{});
     }
     const std::int64_t before_bytes = procedure->metrics().at("bytes");

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 
 // Comma-separated values: a line with the names, then one for each second of the run. `begin_ns` is the
 // machine's monotonic clock when the second began; events of other programs are placed by it.
-std::string timeline_csv(const RunReport& report);
+std::string timeline_csv(const support::RunReport& report);
 
 // Something that went on beside a run, by the same clock.
 struct TimelineEvent {

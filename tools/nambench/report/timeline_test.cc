@@ -6,7 +6,7 @@
 using namespace namdb::nambench;
 
 TEST_CASE("a timeline's file has a line for each second, with the time when it began") {
-  RunReport report;
+  namdb::support::RunReport report;
   CHECK(timeline_csv(report) == "second,begin_ns,committed,aborted,failed\n");
   report.begin_ns = 5'000'000'007;
   report.timeline = {
