@@ -193,7 +193,8 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
       {address, bucket.checksum, main ? std::optional(HeaderWord(bucket.lock_word)) : std::nullopt});
 }
 
-// All is posted after this was called, so what is found as it was read was so at the moment of the call.
+// All is posted after this was called, so a row that is found as it was read was so at the moment of the
+// call.
 reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWord own_lock,
                                         const ChainLocks* chains) {
   txn::Cluster& cluster = transaction->worker().cluster;

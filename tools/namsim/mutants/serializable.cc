@@ -104,7 +104,7 @@ class ReadersNotSeen final : public Mutant {
     const layout::RecordLayout record = shared_layout();
     const std::uint32_t words_bytes = record.locked_bytes() - record.reader_offset(0);
     for (const fabric::Operation& operation : posting.operations) {
-      // With the record behind the CAS that locks it, or with the word of who waits alone.
+      // With the record behind the CAS that locks it, or with the word of the waiting transaction alone.
       if (operation.kind == fabric::OperationKind::read &&
           (operation.length_bytes == record.locked_bytes() || operation.length_bytes == 8 + words_bytes))
         std::memset(operation.local + operation.length_bytes - words_bytes, 0, words_bytes);

@@ -255,7 +255,7 @@ TEST_CASE("no transaction that commits has missed rows by an index that was drop
   CHECK((!rows.commit(*reader).ok() || by_table == by_index));
 }
 
-// Its locks, and what was READ along with them, have no answer then.
+// Its locks, and the READs that are sent with them, have no answer then.
 TEST_CASE("a commit that loses a memory server while it locks changes no other memory server",
           "[protocols]") {
   const std::string protocol = GENERATE("sundial", "mvcc", "occ");

@@ -219,7 +219,7 @@ Task<Outcome> WireWorkload::run_call(WireClient* client, std::size_t at) {
     complain("CALL answered " + answer.kinds);
     co_return outcome;
   }
-  // Now what was read is known as well.
+  // Now the values that were read are known as well.
   recorded().at(at).operations.clear();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     Result<std::vector<Version>> list = parse_list(answer.rows[0][i].value_or("?"));
