@@ -193,6 +193,21 @@ class Prose(unittest.TestCase):
                      "| a | Whatever comes is refused. |"):
             self.assertEqual(self.check(line + "\n"), 1, line)
 
+    def test_a_clause_behind_a_conjunction_or_a_comma_is_found(self):
+        for line in ("A page is left alone, since who makes it counts it.", "Sort them, so that what follows is ordered.",
+                     "So what it shows is stored.", "It says that whatever comes is refused.", "It ends when what it sent is there.",
+                     "It is the role now, but who logged in stays the same.", "It is sealed, and what is taken was.",
+                     "Once it ends, what is in its lane does not count.", "It waits until what was dropped is free.",
+                     "The batch ends, and then whatever is posted fails."):
+            self.assertEqual(self.check(line + "\n"), 1, line)
+
+    def test_a_clause_that_is_no_subject_is_let_pass(self):
+        for line in ("Roles, groups, and what they may do.", "A record, a bucket, and what waits to be freed.",
+                     "It never reads outside, whatever they hold.", "The member, who made the handshake, is answered.",
+                     "It says who asked and what it was told.", "The place, what it can do, and its status.",
+                     "It was so before what is known now.", "It names the file, or what has been lost."):
+            self.assertEqual(self.check(line + "\n"), 0, line)
+
     def test_a_sentence_over_two_lines_is_found_on_its_line(self):
         found = prose.check("a.md", "The commit ends.\nThen comes more. Who\nwaits is told.\n")
         self.assertEqual([finding.line for finding in found], [2])
