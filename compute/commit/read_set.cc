@@ -26,7 +26,7 @@ constexpr std::size_t kRangesAtOnce = 16;
 
 Status changed_reads() {
   return Status(ErrorCode::serialization_failure,
-                "could not serialize access: what the transaction has read was changed by another one");
+                "could not serialize access: another transaction has changed data that this one has read");
 }
 
 // One round trip of validation. Buffers stay where they are until it completed.
