@@ -90,7 +90,7 @@ TEST_CASE("help and version are complete and succeed") {
   }
 }
 
-TEST_CASE("one daemon a data folder; it ends in order; the folder is its owner's only") {
+TEST_CASE("one daemon a data folder; it ends cleanly; the folder is its owner's only") {
   const Folder folder;
   const std::vector<std::string> arguments = {"--data", folder.data(),  "--region-bytes",
                                               "16MiB",  "--huge-pages", "never"};

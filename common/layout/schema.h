@@ -79,7 +79,7 @@ struct Column {
   ColumnType type = ColumnType::bigint;
   // Strings and bytes: the maximum. Interval: its fields and digits, as SQL encodes them; 0: all. Else 0.
   std::uint32_t length_bytes = 0;
-  std::uint8_t precision = 0;  // numeric; decimal, where 0 is none
+  std::uint8_t precision = 0;  // numeric; decimal, where 0 means undeclared
   std::uint8_t scale = 0;      // numeric, decimal
   bool not_null = false;
   std::optional<std::string> default_text;  // in the type's text form

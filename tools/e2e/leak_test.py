@@ -44,7 +44,7 @@ def account(cluster):
             if part["purpose"] == "free_extents":
                 sums[KINDS.index("bytes")] -= server["region_bytes"]
                 sums[KINDS.index("free_bytes")] -= server["region_bytes"]
-    # A part of nothing is none.
+    # A part that has nothing does not count.
     return {key: sums for key, sums in parts.items() if any(sums)}
 
 
