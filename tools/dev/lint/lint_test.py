@@ -244,6 +244,20 @@ class Prose(unittest.TestCase):
         self.assertEqual(self.lines("tools/run", "#!/usr/bin/env python3\n" + code), [3, 6])
         self.assertEqual(self.lines("a.sh", code), [])
 
+    def test_names_of_test_cases_are_sentences(self):
+        for name in ("What is no verifier is a password", "a flush ends, and what is free is finished", "a short record is none"):
+            self.assertEqual(self.lines("a_test.cc", f'\nTEST_CASE("{name}", "[tag]") {{\n'), [2], name)
+            self.assertEqual(self.lines("a_test.cc", f'\nTEST_CASE(\n    "{name}") {{\n'), [3], name)
+        for name in ("a verifier is read", "3 where there is none", "it is none of the other three"):
+            self.assertEqual(self.lines("a_test.cc", f'TEST_CASE("{name}") {{\n'), [], name)
+
+    def test_string_literals_have_no_avoided_words(self):
+        for literal in ("rings are looked at", "the lock goes along with it", 'a \\"key\\" is none'):
+            self.assertEqual(self.lines("a.cc", f'f("one",\n  "{literal}");\n'), [2], literal)
+            self.assertEqual(self.lines("a.py", f'f("{literal}")\n'), [], literal)
+        for code in ('"What each region may grow to"', '"is none of: a, b"', 'R"(that is none)"', '"a" /* "b" is none" */'):
+            self.assertEqual(self.lines("a.cc", f"f({code});\n"), [], code)
+
     def test_an_allowance_needs_a_reason(self):
         line = "He waits. <!-- lint: allow prose: an example -->"
         self.assertTrue(sources.allowed(line, prose.check("a.md", line)[0]))

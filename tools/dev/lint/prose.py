@@ -8,7 +8,8 @@
 - words of AVOIDED, each with a better one.
 
 In pages of Markdown it reads all but headings, blocks of code and spans in backticks; a cell of a table is read if it is a
-sentence. In sources it reads comments, and docstrings of Python.
+sentence. In sources it reads comments, docstrings of Python and names of test cases; in all string literals of C++ it looks
+for the words of AVOIDED alone, since a fragment may begin with `What`.
 """
 import io
 import re
@@ -34,7 +35,7 @@ VERB = re.compile(
     r"|wins|loses|lacks|leaves|holds|dies|needs|wants|fails|falls|depends|arrives|happens|\w\w+ed)(?: to be \w+(?:ed|en))?)\b")
 PERSON = re.compile(r"\b(?:[Hh]e|[Hh]is|[Hh]im|[Hh]imself)\b")
 AVOIDED = tuple((re.compile(pattern, re.I), better) for pattern, better in (
-    (r"\b(?:that|which|what) (?:is|are) none\b", "say what is wrong: malformed, unknown"),
+    (r"(?<!\bthere )\b(?:is|are) none\b(?! of\b)", "say what is wrong: malformed, unknown"),
     (r"\blooked at\b", "checked, examined, read"),
     (r"\b(?:end|ends|ended|ending|stop|stops|stopped|close|closes|closed|leave|leaves|left) in order\b", "cleanly"),
     (r"\b(?:go|goes|going|went|gone) along\b", "is sent with"),
@@ -201,8 +202,22 @@ def check_block(path, block):
     return findings
 
 
+def check_literals(path, text):
+    """Of C++: names of test cases are sentences, and other strings avoid AVOIDED."""
+    findings = []
+    for position, literal in sources.string_literals(text):
+        line = sources.line_of(text, position)
+        if re.search(r"\bTEST_CASE\(\s*\"$", text[max(position - 120, 0):position]):
+            findings += check_block(path, join([(line, literal)]))
+            continue
+        findings += [Finding(path, line, "prose", f"{match[0]}: {better}")
+                     for pattern, better in AVOIDED for match in pattern.finditer(literal)]
+    return findings
+
+
 def check(path, text):
-    return [finding for block in all_blocks(path, text) for finding in check_block(path, block)]
+    findings = [finding for block in all_blocks(path, text) for finding in check_block(path, block)]
+    return findings + check_literals(path, text) if path.endswith(sources.CPP) else findings
 
 
 if __name__ == "__main__":
