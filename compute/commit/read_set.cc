@@ -25,7 +25,7 @@ constexpr std::size_t kRangesAtOnce = 16;
 
 Status changed_reads() {
   return Status(ErrorCode::serialization_failure,
-                "could not serialize access: what the transaction has read was changed by another one");
+                "could not serialize access: another transaction has changed data that this one has read");
 }
 
 // One round trip of validation. Buffers stay where they are until it completed.
@@ -192,7 +192,8 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
       {address, bucket.checksum, main ? std::optional(HeaderWord(bucket.lock_word)) : std::nullopt});
 }
 
-// All is posted after this was called, so what is found as it was read was so at the moment of the call.
+// All is posted after this was called, so a row that is found as it was read was so at the moment of the
+// call.
 reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWord own_lock,
                                         const HeldChains* chains) {
   txn::Cluster& cluster = transaction->worker().cluster;

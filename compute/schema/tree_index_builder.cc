@@ -81,7 +81,7 @@ reactor::Task<Result<std::vector<std::string>>> TreeIndexBuilder::choose_splits(
       sample.enough_ns = executor.now_ns() + cluster.max_transaction_ns() / kSnapshotShare;
       const std::size_t before = keys.size();
       const Status status = co_await protocol::sample_index_keys(transaction.get(), table, sample, &keys);
-      // A few rows are enough, and so is none: the index is built all the same.
+      // Few rows are enough, and without any the index is built all the same.
       if (cluster.has_lost() || status.ok() || !status.info().retry || keys.size() != before) break;
       co_await worker_.back_off(attempt);
     }

@@ -106,7 +106,7 @@ TEST_CASE("whether a row that is asked for is locked, by the bytes that READ and
          s.no_rows();
        }),
        "not found", tombstone_word(kLater), tombstone_word(kLater)},
-      {"a guess that is right: the lock goes along with the READ",
+      {"a guess that is right: the lock is sent with the READ",
        [&](LockingScene& s) {
          s.stored(five);
          guessed(s, free_word(kStored));
@@ -127,7 +127,7 @@ TEST_CASE("whether a row that is asked for is locked, by the bytes that READ and
          guessed(s, free_word(kStored));
        },
        "serialization_failure", lock_word(kHolder), lock_word(kHolder), true},
-      {"a guess that leads to another key's record: what was locked there is given back",
+      {"a guess that leads to another key's record: the lock there is given back",
        [&](LockingScene& s) {
          s.bytes.record(kRecord, {.stamp = kStored, .key = 2});
          guessed(s, free_word(kStored));

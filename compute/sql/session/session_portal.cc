@@ -82,7 +82,7 @@ Status Session::bind(const BindRequest& request) {
     if (Status status = portal->memory.resize(bytes); !status.ok()) return status;
   }
   portal->parameters.resize(request.parameters.size());
-  portal->storage.reserve(bytes);  // so that what borrows from it stays where it is
+  portal->storage.reserve(bytes);  // so that borrowed bytes stay where they are
   Status status;
   for (std::size_t i = 0; i < request.parameters.size() && status.ok(); ++i) {
     portal->parameters[i] = Datum();

@@ -366,7 +366,7 @@ void append_equal_jsonb(std::string& bytes, std::string_view value) {
     bytes += number;
     at = end;
   }
-  // So that what follows is not taken for a part of it.
+  // So that the next bytes are not taken for a part of it.
   bytes += '\0';
 }
 

@@ -168,7 +168,7 @@ Status prepare_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return cannot_write(folder, error.message());
-  // An old report's pictures must not be taken for this one's, and what cannot be written is known at once.
+  // An old report's pictures must not be taken for this one's, and an error of writing is known at once.
   return write_file(folder, "report.md", "The comparison is under way.\n");
 }
 

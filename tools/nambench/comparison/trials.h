@@ -1,4 +1,4 @@
-// Subjects that take turns, so that whatever else the machine does meets all of them, and what came of it.
+// Subjects and their results. They take turns, so that other work of the machine disturbs all of them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The memory that a transaction of each type takes, and the bytes that it copies, on the engine over shared
 // memory: one worker, one transaction at a time, everything that it needs in its caches. Of many runs the one
-// that takes the least counts, so that what the worker does beside them is not in the figures; where there
+// that takes the least counts, so that other work of the worker is not in the figures; where there
 // are few runs the bounds leave a little room for that. A change that lowers a figure lowers its bound.
 #include <algorithm>
 #include <catch2/catch.hpp>

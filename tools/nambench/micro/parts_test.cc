@@ -191,7 +191,7 @@ TEST_CASE("where the time of transactions went adds up, and conflicts and attemp
   }
   const double transactions = 8 * 50;
   CHECK(all_us == Approx(static_cast<double>(counts.at("time_ns")) / 1e3 / transactions));
-  // No wait is without a name, and what was read to check the sums is nobody's.
+  // No wait is without a name, and the READs that check the sums belong to no transaction.
   CHECK(round_trips == Approx(static_cast<double>(counts.at("round_trips")) / transactions));
   CHECK(us.at("computation") > 0);
   CHECK(us.at("read") > 0);

@@ -21,7 +21,7 @@ struct TimelineEvent {
   std::string name;
 };
 
-// Lines of `begin_ns,end_ns,name`, without a line of names. Error: which line is none.
+// Lines of `begin_ns,end_ns,name`, without a line of names. Error: the malformed line.
 Result<std::vector<TimelineEvent>> parse_timeline_events(std::string_view text);
 
 }  // namespace namdb::nambench

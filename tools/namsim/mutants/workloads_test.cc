@@ -111,7 +111,7 @@ TEST_CASE("a ledger knows what snapshots may show", "[ledger]") {
     for (const std::int64_t value : {105, 112, 114}) CHECK(ledger.check(1, value, 60, 70) == "");
     for (const std::int64_t value : {107, 121, 100}) CHECK(ledger.check(1, value, 60, 70) != "");
   }
-  SECTION("an aborted change is none") {
+  SECTION("an aborted change does not count") {
     ledger.aborted(ledger.begin(50, {{{1, 7}}}));
     CHECK(ledger.check(1, 105, 60, 70) == "");
     CHECK(ledger.check(1, 112, 60, 70) != "");
