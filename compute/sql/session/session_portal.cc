@@ -44,6 +44,7 @@ Status Session::bind(const BindRequest& request) {
   }
   const Plan& plan = *prepared->plan;
   if (Status status = check_allowed(plan); !status.ok()) return status;
+  if (state_ == State::idle) start_clock();  // parameters may name it: 'now'
   if (request.parameters.size() != plan.parameters.size()) {
     return Status(ErrorCode::protocol_violation,
                   "bind message supplies " + std::to_string(request.parameters.size()) +
