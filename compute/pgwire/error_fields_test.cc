@@ -58,9 +58,26 @@ TEST_CASE("a duplicate key names the constraint, its columns and their values", 
   REQUIRE(find_error(extended) != nullptr);
   CHECK(said(*find_error(extended)) == "23505|public|t||t_pkey|Key (id)=(7) already exists.");
   CHECK(said(scene.error_of("SELECT 1 / 0")) == "22012|||||");
-  // Rows that are there already.
+}
+
+TEST_CASE("duplicates that keep a constraint from being made name it and their values", "[errors]") {
+  Scene scene;
   CHECK(scene.error_of("INSERT INTO t VALUES (20, 'a', 5), (21, 'b', 5)").field('C').empty());
-  CHECK(said(scene.error_of("CREATE UNIQUE INDEX ns ON t (n)")) == "23505|public|t||ns|");
+  CHECK(said(scene.error_of("CREATE UNIQUE INDEX ns ON t (n)")) ==
+        "23505|public|t||ns|Key (n)=(5) is duplicated.");
+  CHECK(said(scene.error_of("CREATE UNIQUE INDEX ON t ((n + 1), n)")) ==
+        "23505|public|t||t_expr_n_idx|Key ((n + 1), n)=(6, 5) is duplicated.");
+  CHECK(said(scene.error_of("ALTER TABLE t ADD UNIQUE (n)")) ==
+        "23505|public|t||t_n_key|Key (n)=(5) is duplicated.");
+  CHECK(said(scene.error_of("ALTER TABLE t ADD CONSTRAINT once UNIQUE (n)")) ==
+        "23505|public|t||once|Key (n)=(5) is duplicated.");
+  CHECK(scene.error_of("CREATE TABLE bare (a integer, \"B\" char(3))").field('C').empty());
+  CHECK(scene.error_of("INSERT INTO bare VALUES (1, 'x'), (2, 'x'), (1, 'x')").field('C').empty());
+  CHECK(said(scene.error_of("ALTER TABLE bare ADD PRIMARY KEY (a, \"B\")")) ==
+        "23505|public|bare||bare_pkey|Key (a, \"B\")=(1, x  ) is duplicated.");
+  CHECK(said(scene.error_of("BEGIN; ALTER TABLE bare ADD PRIMARY KEY (\"B\")")) ==
+        "23505|public|bare||bare_pkey|Key (\"B\")=(x  ) is duplicated.");
+  CHECK(scene.error_of("ROLLBACK").field('C').empty());
 }
 
 TEST_CASE("a NULL where there must be a value names the column and shows the row", "[errors]") {
