@@ -121,6 +121,74 @@ TEST_CASE("a row that violates a foreign key names the constraint, the key and t
         "23503|public|child||child_t_fkey|Key (id)=(7) is still referenced from table \"child\".");
 }
 
+TEST_CASE("a text that is no array is told of what is wrong with it", "[errors]") {
+  Scene scene;
+  const std::vector<std::pair<std::string, std::string>> faults = {
+      {"1,2}", "Array value must start with \"{\" or dimension information."},
+      {"", "Array value must start with \"{\" or dimension information."},
+      {"{1,2", "Unexpected end of input."},
+      {"{\"a", "Unexpected end of input."},
+      {"{\"a\"", "Unexpected end of input."},
+      {"{", "Unexpected end of input."},
+      {"{1,,2}", "Unexpected \",\" character."},
+      {"{,1}", "Unexpected \",\" character."},
+      {"{1,}", "Unexpected \"}\" character."},
+      {"{1{2}", "Unexpected \"{\" character."},
+      {"{\"a\"b}", "Unexpected array element."},
+      {"{a\"b\"}", "Unexpected array element."},
+      {"{1,2}x", "Junk after closing right brace."},
+  };
+  for (const auto& [literal, detail] : faults) {
+    CAPTURE(literal);
+    const Received error = scene.error_of("SELECT '" + literal + "'::text[]");
+    CHECK(error.field('C') == "22P02");
+    CHECK(error.field('D') == detail);
+  }
+}
+
+TEST_CASE("a text that is no json is told of what is wrong with it", "[errors]") {
+  Scene scene;
+  const std::vector<std::pair<std::string, std::string>> faults = {
+      {"", "The input string ended unexpectedly."},
+      {"[1,", "The input string ended unexpectedly."},
+      {"{\"a\":", "The input string ended unexpectedly."},
+      {"{\"a\"", "The input string ended unexpectedly."},
+      {"[[1]", "The input string ended unexpectedly."},
+      {"nul", "Token \"nul\" is invalid."},
+      {"[1, yes]", "Token \"yes\" is invalid."},
+      {"+1", "Token \"+\" is invalid."},
+      {"01", "Token \"01\" is invalid."},
+      {"-", "Token \"-\" is invalid."},
+      {"1.", "Token \"1.\" is invalid."},
+      {"1e+", "Token \"1e+\" is invalid."},
+      {"12ab_c ", "Token \"12ab_c\" is invalid."},
+      {"\"abc", "Token \"\"abc\" is invalid."},
+      {"\"\\u12", "Token \"\"\\u12\" is invalid."},
+      {"\"\\u12g4\"", "\"\\u\" must be followed by four hexadecimal digits."},
+      {"\"\\x\"", "Escape sequence \"\\x\" is invalid."},
+      {"\"a\tb\"", "Character with value 0x09 must be escaped."},
+      {"1 2", "Expected end of input, but found \"2\"."},
+      {"{} []", "Expected end of input, but found \"[\"."},
+      {"}", "Expected JSON value, but found \"}\"."},
+      {"[1,]", "Expected JSON value, but found \"]\"."},
+      {"[,1]", "Expected JSON value, but found \",\"."},
+      {"{1:2}", "Expected string or \"}\", but found \"1\"."},
+      {"{\"a\":1,}", "Expected string, but found \"}\"."},
+      {"{\"a\" 1}", "Expected \":\", but found \"1\"."},
+      {"{\"a\":}", "Expected JSON value, but found \"}\"."},
+      {"{\"a\":1 \"b\":2}", "Expected \",\" or \"}\", but found \"\"b\"\"."},
+      {"{\"a\":[1}", "Expected \",\" or \"]\", but found \"}\"."},
+  };
+  for (const auto& [literal, detail] : faults) {
+    for (const std::string type : {"json", "jsonb"}) {
+      CAPTURE(literal, type);
+      const Received error = scene.error_of("SELECT '" + literal + "'::" + type);
+      CHECK(error.field('C') == "22P02");
+      CHECK(error.field('D') == detail);
+    }
+  }
+}
+
 TEST_CASE("an error says where in the statement it lies", "[errors]") {
   Scene scene;
   CHECK(scene.at("SELEC 1; SELECT 2") == "SELE");
