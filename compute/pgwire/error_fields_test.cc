@@ -189,6 +189,37 @@ TEST_CASE("a text that is no json is told of what is wrong with it", "[errors]")
   }
 }
 
+TEST_CASE("a view that cannot be changed is told of the reason", "[errors]") {
+  Scene scene;
+  const auto views = [](const std::string& those) {
+    return "Views " + those + " are not automatically updatable.";
+  };
+  const std::vector<std::pair<std::string, std::string>> reasons = {
+      {"SELECT DISTINCT n FROM t LIMIT 1", views("containing DISTINCT")},
+      {"SELECT n, count(*) FROM t GROUP BY n HAVING count(*) > 1", views("containing GROUP BY")},
+      {"SELECT 1 AS one FROM t HAVING count(*) > 1", views("containing HAVING")},
+      {"SELECT n FROM t UNION ALL SELECT n FROM t", views("containing UNION, INTERSECT, or EXCEPT")},
+      {"WITH w AS (SELECT 1 AS n) SELECT t.n FROM t, w", views("containing WITH")},
+      {"SELECT n FROM t LIMIT 1", views("containing LIMIT or OFFSET")},
+      {"SELECT n FROM t OFFSET 1", views("containing LIMIT or OFFSET")},
+      {"SELECT max(n) AS n FROM t", views("that return aggregate functions")},
+      {"SELECT rank() OVER (ORDER BY n) AS n FROM t", views("that return window functions")},
+      {"SELECT a.n FROM t a JOIN t b ON a.id = b.id",
+       views("that do not select from a single table or view")},
+      {"SELECT a.n FROM t a, t b", views("that do not select from a single table or view")},
+      {"SELECT 1 AS n", views("that do not select from a single table or view")},
+      {"SELECT n + 1 AS n FROM t", views("that have no updatable columns")},
+  };
+  for (const auto& [sql, detail] : reasons) {
+    CAPTURE(sql);
+    CHECK(scene.error_of("CREATE OR REPLACE VIEW v AS " + sql).field('C').empty());
+    const Received error = scene.error_of("DELETE FROM v");
+    CHECK(error.field('C') == "55000");
+    CHECK(error.field('D') == detail);
+    CHECK(scene.error_of("DROP VIEW v").field('C').empty());
+  }
+}
+
 TEST_CASE("an error says where in the statement it lies", "[errors]") {
   Scene scene;
   CHECK(scene.at("SELEC 1; SELECT 2") == "SELE");
