@@ -220,6 +220,34 @@ TEST_CASE("a view that cannot be changed is told of the reason", "[errors]") {
   }
 }
 
+TEST_CASE("a function whose last statement gives another result is told of the difference", "[errors]") {
+  Scene scene;
+  const std::vector<std::pair<std::string, std::string>> faults = {
+      {"RETURNS integer LANGUAGE sql AS 'INSERT INTO t VALUES (1)'",
+       "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."},
+      {"RETURNS integer LANGUAGE sql AS 'SELECT 1, 2'", "Final statement must return exactly one column."},
+      {"RETURNS integer LANGUAGE sql AS 'SELECT code FROM t'", "Actual return type is character varying."},
+      {"RETURNS TABLE (a integer, b integer) LANGUAGE sql AS 'SELECT 1'",
+       "Final statement returns too few columns."},
+      {"RETURNS TABLE (a integer, b integer) LANGUAGE sql AS 'SELECT 1, 2, 3'",
+       "Final statement returns too many columns."},
+      {"RETURNS TABLE (a integer, b integer) LANGUAGE sql AS 'SELECT 1, code, 3 FROM t'",
+       "Final statement returns character varying instead of integer at column 2."},
+  };
+  for (const auto& [definition, detail] : faults) {
+    CAPTURE(definition);
+    const Received error = scene.error_of("CREATE FUNCTION f() " + definition);
+    CHECK(error.field('C') == "42P13");
+    CHECK(error.field('D') == detail);
+  }
+  CHECK(scene.error_of("CREATE FUNCTION g(OUT a integer, OUT b integer) LANGUAGE sql AS 'SELECT 1, 2'")
+            .field('C')
+            .empty());
+  CHECK(said(scene.error_of(
+            "CREATE OR REPLACE FUNCTION g(OUT a integer, OUT b bigint) LANGUAGE sql AS 'SELECT 1, 2'")) ==
+        "42P13|||||Row type defined by OUT parameters is different.");
+}
+
 TEST_CASE("an error says where in the statement it lies", "[errors]") {
   Scene scene;
   CHECK(scene.at("SELEC 1; SELECT 2") == "SELE");
