@@ -5,26 +5,16 @@
 #include <string>
 #include <utility>
 
+#include "compute/sql/value/characters.h"
+
 namespace namdb::sql {
 namespace {
 
 constexpr unsigned char kFirstUnescaped = 0x20;
 constexpr std::size_t kUnicodeDigits = 4;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_of_word(char c) {
   return is_digit(c) || is_letter(c) || c == '_' || (static_cast<unsigned char>(c) & 0x80U) != 0;
-}
-
-bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 class FaultFinder {
@@ -194,7 +184,7 @@ class FaultFinder {
     const std::size_t begin = at_++;
     if (text_[begin] == 'u') {
       for (std::size_t i = 0; i < kUnicodeDigits && more(); ++i, ++at_) {
-        if (is_hex(text_[at_])) continue;
+        if (hex_digit(text_[at_]) >= 0) continue;
         fault_ = "\"\\u\" must be followed by four hexadecimal digits.";
         return;
       }
