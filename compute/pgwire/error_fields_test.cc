@@ -280,6 +280,18 @@ TEST_CASE("an error says where in the statement it lies", "[errors]") {
   CHECK(scene.at("SELECT code FROM t GROUP BY code HAVING n > 1") == "n > ");
   CHECK(scene.at("SELECT code FROM t GROUP BY code ORDER BY n + 1") == "n + ");
   CHECK(scene.at("SELECT DISTINCT code FROM t ORDER BY code, n") == "n");
+  CHECK(scene.at("SELECT rank() OVER nosuch FROM t") == "nosu");
+  CHECK(scene.at("SELECT rank() OVER (nosuch) FROM t") == "(nos");
+  CHECK(scene.at("SELECT 1 FROM t WINDOW v AS (ORDER BY n), w AS (nosuch)") == "(nos");
+  CHECK(scene.at("SELECT 1 FROM t WINDOW w AS (ORDER BY n), w AS (PARTITION BY id)") == "(PAR");
+  CHECK(scene.at("SELECT rank() OVER (w PARTITION BY id) FROM t WINDOW w AS (ORDER BY n)") == "(w P");
+  CHECK(scene.at("SELECT rank() OVER (w ORDER BY id) FROM t WINDOW w AS (ORDER BY n)") == "(w O");
+  CHECK(scene.at("SELECT rank() OVER (w) FROM t WINDOW w AS (ROWS 1 PRECEDING)") == "(w) ");
+  CHECK(scene.at("SELECT sum(n) OVER (GROUPS 1 PRECEDING) FROM t") == "(GRO");
+  CHECK(scene.at("SELECT sum(n) OVER w FROM t WINDOW w AS (ORDER BY n, id RANGE 1 PRECEDING)") == "(ORD");
+  CHECK(scene.at("SELECT sum(n) OVER (ORDER BY n ROWS n PRECEDING) FROM t") == "n PR");
+  CHECK(scene.at("SELECT sum(n) OVER (ORDER BY n ROWS true PRECEDING) FROM t") == "true");
+  CHECK(scene.at("SELECT sum(n) OVER (ORDER BY code RANGE 1 PRECEDING) FROM t") == "1 PR");
   CHECK(scene.at("INSERT INTO t VALUES (7)") == "nowhere");
   // In characters, and in prepared statements too.
   CHECK(scene.error_of("SELECT 'äöü', nosuch").field('P') == "15");
