@@ -70,7 +70,7 @@ Status Session::bind(const BindRequest& request) {
     const std::size_t size_bytes = bytes + request.parameters.size() * sizeof(Datum);
     if (!portals_.has_room(size_bytes)) {
       close_portal(request.portal);
-      return Status(ErrorCode::limit_exceeded, "the parameters of a session's portals can have at most " +
+      return Status(ErrorCode::out_of_memory, "the parameters of a session's portals can have at most " +
                                                    std::to_string(kMaxPortal_bytes) + " bytes");
     }
     portals_.count(*portal, size_bytes);
