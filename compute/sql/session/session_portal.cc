@@ -71,7 +71,7 @@ Status Session::bind(const BindRequest& request) {
     if (!portals_.has_room(size_bytes)) {
       close_portal(request.portal);
       return Status(ErrorCode::out_of_memory, "the parameters of a session's portals can have at most " +
-                                                   std::to_string(kMaxPortal_bytes) + " bytes");
+                                                  std::to_string(kMaxPortal_bytes) + " bytes");
     }
     portals_.count(*portal, size_bytes);
   }
