@@ -10,14 +10,26 @@
 
 namespace namdb::workloads {
 
-// The key of integer columns; numbers that no key column can hold name no row.
-inline procedure::RowId get_row(procedure::Context& context, std::size_t table,
-                                std::span<const std::int64_t> values, Status& status) {
+inline procedure::Key integer_key(procedure::Context& context, std::size_t table,
+                                  std::span<const std::int64_t> values, Status& status) {
   procedure::Key key(context.schema(table));
   for (const std::int64_t value : values) {
     if (status.ok()) status = key.add_integer(value);
   }
+  return key;
+}
+
+// The row with that key of integer columns; numbers that no key column can hold name no row.
+inline procedure::RowId get_row(procedure::Context& context, std::size_t table,
+                                std::span<const std::int64_t> values, Status& status) {
+  const procedure::Key key = integer_key(context, table, values, status);
   return status.ok() ? context.get(table, key.bytes()) : procedure::RowId{};
+}
+// The same of a row that is not going to be written.
+inline procedure::RowId read_row(procedure::Context& context, std::size_t table,
+                                 std::span<const std::int64_t> values, Status& status) {
+  const procedure::Key key = integer_key(context, table, values, status);
+  return status.ok() ? context.get_to_read(table, key.bytes()) : procedure::RowId{};
 }
 
 // Sets several columns; the first value that does not fit is the error.

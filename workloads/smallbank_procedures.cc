@@ -25,6 +25,13 @@ RowId get_customer(Context& context, std::size_t table, std::int64_t customer) {
   return context.get(table, key.bytes());
 }
 
+// The same of a row that is not going to be written.
+RowId read_customer(Context& context, std::size_t table, std::int64_t customer) {
+  Key key(context.schema(table));
+  key.integer(customer);
+  return context.get_to_read(table, key.bytes());
+}
+
 Status no_such_customer(std::int64_t customer) {
   return abort_with("no account of customer " + std::to_string(customer));
 }
@@ -48,8 +55,8 @@ Task<Status> amalgamate(Context& context) {
   const std::int64_t from = context.integer(0);
   const std::int64_t to = context.integer(1);
   if (from == to) co_return abort_with("a customer cannot be amalgamated with itself");
-  const RowId from_account = get_customer(context, 0, from);
-  const RowId to_account = get_customer(context, 0, to);
+  const RowId from_account = read_customer(context, 0, from);
+  const RowId to_account = read_customer(context, 0, to);
   const RowId from_savings = get_customer(context, 1, from);
   const RowId from_checking = get_customer(context, 2, from);
   const RowId to_checking = get_customer(context, 2, to);
@@ -72,9 +79,9 @@ Task<Status> amalgamate(Context& context) {
 Task<Status> balance(Context& context) {
   NAMDB_CO_CHECK(require_arguments(context));
   const std::int64_t customer = context.integer(0);
-  const RowId account = get_customer(context, 0, customer);
-  const RowId savings = get_customer(context, 1, customer);
-  const RowId checking = get_customer(context, 2, customer);
+  const RowId account = read_customer(context, 0, customer);
+  const RowId savings = read_customer(context, 1, customer);
+  const RowId checking = read_customer(context, 2, customer);
   NAMDB_CO_CHECK(co_await context.fetch());
   if (!context.found(account) || !context.found(savings) || !context.found(checking)) {
     co_return no_such_customer(customer);
@@ -93,7 +100,7 @@ Task<Status> deposit_checking(Context& context) {
   const std::int64_t customer = context.integer(0);
   const std::int64_t amount = context.integer(1);
   if (amount < 0) co_return abort_with("a deposit must not be negative");
-  const RowId account = get_customer(context, 0, customer);
+  const RowId account = read_customer(context, 0, customer);
   const RowId checking = get_customer(context, 1, customer);
   NAMDB_CO_CHECK(co_await context.fetch());
   if (!context.found(account) || !context.found(checking)) co_return no_such_customer(customer);
@@ -107,8 +114,8 @@ Task<Status> send_payment(Context& context) {
   const std::int64_t amount = context.integer(2);
   if (from == to) co_return abort_with("a customer cannot pay itself");
   if (amount < 0) co_return abort_with("a payment must not be negative");
-  const RowId from_account = get_customer(context, 0, from);
-  const RowId to_account = get_customer(context, 0, to);
+  const RowId from_account = read_customer(context, 0, from);
+  const RowId to_account = read_customer(context, 0, to);
   const RowId from_checking = get_customer(context, 1, from);
   const RowId to_checking = get_customer(context, 1, to);
   NAMDB_CO_CHECK(co_await context.fetch());
@@ -125,7 +132,7 @@ Task<Status> transact_savings(Context& context) {
   NAMDB_CO_CHECK(require_arguments(context));
   const std::int64_t customer = context.integer(0);
   const std::int64_t amount = context.integer(1);
-  const RowId account = get_customer(context, 0, customer);
+  const RowId account = read_customer(context, 0, customer);
   const RowId savings = get_customer(context, 1, customer);
   NAMDB_CO_CHECK(co_await context.fetch());
   if (!context.found(account) || !context.found(savings)) co_return no_such_customer(customer);
@@ -144,8 +151,8 @@ Task<Status> write_check(Context& context) {
   const std::int64_t customer = context.integer(0);
   const std::int64_t amount = context.integer(1);
   if (amount < 0) co_return abort_with("a check must not be negative");
-  const RowId account = get_customer(context, 0, customer);
-  const RowId savings = get_customer(context, 1, customer);
+  const RowId account = read_customer(context, 0, customer);
+  const RowId savings = read_customer(context, 1, customer);
   const RowId checking = get_customer(context, 2, customer);
   NAMDB_CO_CHECK(co_await context.fetch());
   if (!context.found(account) || !context.found(savings) || !context.found(checking)) {

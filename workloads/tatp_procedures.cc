@@ -31,7 +31,7 @@ procedure::Value text_of(const RowView& row, std::uint32_t column) {
 Task<Status> get_subscriber_data(Context& context) {
   NAMDB_CO_CHECK(require_arguments(context));
   Status status;
-  const RowId subscriber = get_row(context, 0, std::array{context.integer(0)}, status);
+  const RowId subscriber = read_row(context, 0, std::array{context.integer(0)}, status);
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
   if (!context.found(subscriber)) co_return nothing_there("subscriber");
@@ -52,11 +52,11 @@ Task<Status> get_new_destination(Context& context) {
   const std::int64_t id = context.integer(0);
   const std::int64_t type = context.integer(1);
   Status status;
-  const RowId facility = get_row(context, 0, std::array{id, type}, status);
+  const RowId facility = read_row(context, 0, std::array{id, type}, status);
   std::vector<RowId> forwardings;
   for (const std::int64_t start : kStartTimes) {
     if (start <= context.integer(2))
-      forwardings.push_back(get_row(context, 1, std::array{id, type, start}, status));
+      forwardings.push_back(read_row(context, 1, std::array{id, type, start}, status));
   }
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
@@ -74,7 +74,7 @@ Task<Status> get_new_destination(Context& context) {
 Task<Status> get_access_data(Context& context) {
   NAMDB_CO_CHECK(require_arguments(context));
   Status status;
-  const RowId access = get_row(context, 0, std::array{context.integer(0), context.integer(1)}, status);
+  const RowId access = read_row(context, 0, std::array{context.integer(0), context.integer(1)}, status);
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
   if (!context.found(access)) co_return nothing_there("access");
@@ -130,7 +130,7 @@ Task<Status> insert_call_forwarding(Context& context) {
   // All facilities of the subscriber, as specified.
   std::vector<RowId> facilities;
   for (std::int64_t i = 1; i <= std::int64_t{kTypes}; ++i)
-    facilities.push_back(get_row(context, 1, std::array{id, i}, status));
+    facilities.push_back(read_row(context, 1, std::array{id, i}, status));
   const RowId known = get_row(context, 2, std::array{id, type, start}, status);
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());

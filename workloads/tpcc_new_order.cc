@@ -114,12 +114,12 @@ Task<Status> new_order(Context& context) {
 
   NewOrderRows rows;
   Status status;
-  rows.warehouse = get_row(context, kNoTableWarehouse, std::array{warehouse}, status);
+  rows.warehouse = read_row(context, kNoTableWarehouse, std::array{warehouse}, status);
   rows.district = get_row(context, kNoTableDistrict, std::array{warehouse, district}, status);
-  rows.customer = get_row(context, kNoTableCustomer, std::array{warehouse, district, customer}, status);
+  rows.customer = read_row(context, kNoTableCustomer, std::array{warehouse, district, customer}, status);
   for (std::size_t i = 0; i < count; ++i) {
     const OrderItem& line = items.lines()[i];
-    rows.items[i] = get_row(context, kNoTableItem, std::array{std::int64_t{line.item}}, status);
+    rows.items[i] = read_row(context, kNoTableItem, std::array{std::int64_t{line.item}}, status);
     rows.stocks[i] =
         get_row(context, kNoTableStock,
                 std::array{std::int64_t{line.supply_warehouse}, std::int64_t{line.item}}, status);

@@ -47,7 +47,8 @@ Task<Status> show(Context& context, RowId customer) {
   Status status;
   std::vector<RowId> lines;
   for (std::int64_t line = 1; line <= count; ++line)
-    lines.push_back(get_row(context, kStatusOrderLine, std::array{warehouse, district, order, line}, status));
+    lines.push_back(
+        read_row(context, kStatusOrderLine, std::array{warehouse, district, order, line}, status));
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
   const RowView newest_order = context.row(orders.front());
@@ -62,8 +63,8 @@ Task<Status> order_status(Context& context) {
   NAMDB_CO_CHECK(require_arguments(context));
   Status status;
   const RowId customer =
-      get_row(context, kStatusCustomer,
-              std::array{context.integer(0), context.integer(1), context.integer(2)}, status);
+      read_row(context, kStatusCustomer,
+               std::array{context.integer(0), context.integer(1), context.integer(2)}, status);
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
   co_return co_await show(context, customer);

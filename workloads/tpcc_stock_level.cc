@@ -17,7 +17,7 @@ Task<Status> stock_level(Context& context) {
   const std::int64_t warehouse = context.integer(0);
   const std::int64_t district = context.integer(1);
   Status status;
-  const RowId district_row = get_row(context, kLevelDistrict, std::array{warehouse, district}, status);
+  const RowId district_row = read_row(context, kLevelDistrict, std::array{warehouse, district}, status);
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
   if (!context.found(district_row)) co_return abort_with("no such district");
@@ -25,7 +25,7 @@ Task<Status> stock_level(Context& context) {
   const std::int64_t first = std::max<std::int64_t>(1, next - kOrders_looked_at);
   std::vector<RowId> orders;
   for (std::int64_t order = first; order < next; ++order)
-    orders.push_back(get_row(context, kLevelOrders, std::array{warehouse, district, order}, status));
+    orders.push_back(read_row(context, kLevelOrders, std::array{warehouse, district, order}, status));
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
   std::vector<RowId> lines;
@@ -35,7 +35,7 @@ Task<Status> stock_level(Context& context) {
     const std::int64_t order = first + static_cast<std::int64_t>(i);
     for (std::int64_t line = 1; line <= count; ++line)
       lines.push_back(
-          get_row(context, kLevelOrderLine, std::array{warehouse, district, order, line}, status));
+          read_row(context, kLevelOrderLine, std::array{warehouse, district, order, line}, status));
   }
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
@@ -45,7 +45,7 @@ Task<Status> stock_level(Context& context) {
   }
   std::vector<RowId> stocks;
   for (const std::int64_t item : items)
-    stocks.push_back(get_row(context, kLevelStock, std::array{warehouse, item}, status));
+    stocks.push_back(read_row(context, kLevelStock, std::array{warehouse, item}, status));
   NAMDB_CO_CHECK(status);
   NAMDB_CO_CHECK(co_await context.fetch());
   std::int64_t low = 0;

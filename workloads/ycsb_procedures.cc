@@ -62,7 +62,8 @@ Task<Status> transaction(Context& context) {
   for (std::size_t i = 0; i < keys.count; ++i) {
     Key key(context.schema(0));
     key.integer(keys.values[i]);
-    rows[i] = context.get(0, key.bytes());
+    const bool writes = (write_mask >> i & 1) != 0;
+    rows[i] = writes ? context.get(0, key.bytes()) : context.get_to_read(0, key.bytes());
   }
   NAMDB_CO_CHECK(co_await context.fetch());
   const auto fields = static_cast<std::uint32_t>(context.schema(0).columns().size() - 1);

@@ -101,6 +101,11 @@ class Transaction {
   virtual RowId read(const storage::TableRef& table, std::span<const std::byte> key) {
     return get(table, key);
   }
+  // As get(), of a row that will not be written. Protocols that lock all rows which a procedure reads lock it
+  // all the same; those that lock only what will be written do not.
+  virtual RowId get_to_read(const storage::TableRef& table, std::span<const std::byte> key) {
+    return get(table, key);
+  }
   // Buffers a new row (Schema::row_bytes() long; copied). Whether the key is free is known after the next
   // fetch() (error duplicate_key) and for certain after commit(). NULL checks are the caller's business.
   virtual RowId insert(const storage::TableRef& table, std::span<const std::byte> row) = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 
 #include "compute/cluster/catalog_cache.h"
 #include "compute/commit/chain_locks.h"
@@ -54,8 +55,9 @@ class ReadSet::Round {
     }
   }
 
-  // The batches have run.
-  Status check(HeaderWord own_lock, const ChainLocks* chains) {
+  // The batches have run. `changed`: gets the numbers of absent keys whose chains have changed; if null, that
+  // is an error.
+  Status check(HeaderWord own_lock, const ChainLocks* chains, std::set<std::uint32_t>* changed = nullptr) {
     own_lock_ = own_lock;
     chains_ = chains;
     for (std::size_t i = 0; i < header_count_; ++i) {
@@ -66,7 +68,8 @@ class ReadSet::Round {
       const std::byte* const image = images_.data() + i * layout::kBucket_bytes;
       if (!same(buckets_[i], HeaderWord(layout::load_word(image)),
                 layout::load_word(image + offsetof(layout::Bucket, checksum)))) {
-        return changed_reads();
+        if (changed == nullptr || buckets_[i].absent == 0) return changed_reads();
+        changed->insert(buckets_[i].absent);
       }
     }
     return {};
@@ -120,7 +123,8 @@ class ReadSet::RangeCheck {
  public:
   // Posts; arrive() must be awaited.
   RangeCheck(TransactionState& transaction, const SeenRange& range)
-      : counters_(transaction.mutable_counters()),
+      : range_(range),
+        counters_(transaction.mutable_counters()),
         known_(range.entries.begin(), range.entries.end()),
         cursor_(transaction.worker(), counters_, {.low = range.low, .high = range.high}, nullptr) {
     add_own(transaction, range);
@@ -134,14 +138,21 @@ class ReadSet::RangeCheck {
     if (cursor_.entries_left()) arrived_ = co_await cursor_.finish(&entries_);
   }
 
-  // After arrive(): whether all entries are known, those that are still to come included.
-  reactor::Task<Status> check() {
+  // After arrive(): whether all entries are known, those that are still to come included, or the judge lets
+  // them pass.
+  reactor::Task<Status> check(NewRows* judge) {
     if (!arrived_.ok()) co_return arrived_;
+    std::vector<std::string> come;
     while (true) {
-      for (const std::string& entry : entries_) {
-        if (!std::ranges::binary_search(known_, std::string_view(entry))) co_return changed_reads();
+      for (std::string& entry : entries_) {
+        if (std::ranges::binary_search(known_, std::string_view(entry))) continue;
+        if (judge == nullptr) co_return changed_reads();
+        come.push_back(std::move(entry));
       }
-      if (!cursor_.entries_left()) co_return Status();
+      if (!cursor_.entries_left()) {
+        if (come.empty()) co_return Status();
+        co_return co_await judge->check_entries(&range_, &come);
+      }
       entries_.clear();
       cursor_.post();
       if (cursor_.waits()) ++counters_.round_trips;
@@ -167,6 +178,7 @@ class ReadSet::RangeCheck {
     }
   }
 
+  const SeenRange& range_;
   fabric::OperationCounters& counters_;
   std::vector<std::string_view> known_;  // of the range and of own_
   std::vector<std::string> own_;
@@ -175,14 +187,18 @@ class ReadSet::RangeCheck {
   Status arrived_;
 };
 
-void ReadSet::add(const Lookup& lookup) {
+void ReadSet::add(const Lookup& lookup, bool judged) {
   if (lookup.has_record()) {
     records_.push_back({lookup.record(), lookup.current().header_word(), lookup.body_bytes()});
     return;
   }
+  const std::span<const std::byte> key = lookup.key();
+  judged = judged && !key.empty();
+  if (judged) absent_.push_back({lookup.table().id, {key.begin(), key.end()}});
   for (std::size_t i = 0; i < lookup.chain().size(); ++i) {
     buckets_.push_back({lookup.chain()[i], lookup.chain_checksums()[i],
-                        i == 0 ? std::optional(lookup.chain_lock()) : std::nullopt});
+                        i == 0 ? std::optional(lookup.chain_lock()) : std::nullopt,
+                        judged ? static_cast<std::uint32_t>(absent_.size()) : 0});
   }
 }
 
@@ -190,12 +206,12 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
   // A forward is for good.
   if (bucket.forwarded()) return;
   buckets_.push_back(
-      {address, bucket.checksum, main ? std::optional(HeaderWord(bucket.lock_word)) : std::nullopt});
+      {address, bucket.checksum, main ? std::optional(HeaderWord(bucket.lock_word)) : std::nullopt, 0});
 }
 
 // All is posted after this was called, so what is found as it was read was so at the moment of the call.
 reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWord own_lock,
-                                        const ChainLocks* chains) {
+                                        const ChainLocks* chains, NewRows* judge) {
   txn::Cluster& cluster = transaction->worker().cluster;
   txn::BatchSet batches(cluster);
   std::size_t header = 0;
@@ -205,6 +221,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
     catalog_word = fabric::LocalBuffer(cluster.pool(), 8);
     batches.read(cluster.catalog_word(), catalog_word.data(), 8);
   }
+  std::set<std::uint32_t> changed;  // absent keys
   std::size_t range = 0;
   reactor::StableVector<RangeCheck> ranges;  // on their way with the first batch
   const bool together = cluster.optimisations().outstanding_requests;
@@ -219,10 +236,17 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
     header += headers;
     bucket += buckets;
     status = co_await batches.run(transaction->mutable_counters(), Stage::validate);
-    status = status.ok() ? check.check(own_lock, chains) : lost_connection(status);
+    status = status.ok() ? check.check(own_lock, chains, judge == nullptr ? nullptr : &changed)
+                         : lost_connection(status);
   }
   for (RangeCheck& check : ranges) co_await check.arrive();
   if (!status.ok()) co_return status;
+  if (!changed.empty()) {
+    std::vector<AbsentKey> keys;
+    for (const std::uint32_t number : changed) keys.push_back(absent_[number - 1]);
+    status = co_await judge->check_keys(&keys);
+    if (!status.ok()) co_return status;
+  }
   if (!ranges_.empty() && catalog_word.word() != transaction->visibility().catalog_version()) {
     status = co_await find_indexes(transaction);
     if (!status.ok()) co_return status;
@@ -234,7 +258,7 @@ reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWor
       ++transaction->mutable_counters().round_trips;
       for (RangeCheck& check : ranges) co_await check.arrive();
     }
-    status = co_await ranges.front().check();
+    status = co_await ranges.front().check(judge);
     if (!status.ok()) co_return status;
     ranges.pop_front();
   }

@@ -22,10 +22,34 @@ class TransactionState;
 // The error for a read that was changed by another transaction.
 Status changed_reads();
 
+// A key that was not there.
+struct AbsentKey {
+  std::uint32_t table = 0;
+  std::vector<std::byte> key;
+};
+
+// A protocol's judgement of rows that have come since others were read. Outlives the validation, and its
+// arguments outlive the tasks.
+class NewRows {
+ public:
+  // Of entries in a range. Ok: none of them leads to a row that the transaction should have read there.
+  virtual reactor::Task<Status> check_entries(const SeenRange* range,
+                                              const std::vector<std::string>* entries) = 0;
+  // Of keys whose chains have changed. Ok: none of them is there for the transaction.
+  virtual reactor::Task<Status> check_keys(const std::vector<AbsentKey>* keys) = 0;
+
+ protected:
+  NewRows() = default;
+  NewRows(const NewRows&) = delete;
+  NewRows& operator=(const NewRows&) = delete;
+  ~NewRows() = default;
+};
+
 class ReadSet {
  public:
   // The record that was found, in any of its versions; without one, the chain that does not have the key.
-  void add(const Lookup& lookup);
+  // `judged`: the key is kept for a judge.
+  void add(const Lookup& lookup, bool judged = false);
   // `main`: the bucket that has the chain's lock word.
   void add(layout::GlobalAddress address, const layout::Bucket& bucket, bool main);
   void add_range(SeenRange range) { ranges_.push_back(std::move(range)); }
@@ -34,11 +58,13 @@ class ReadSet {
   struct Mark {
     std::size_t records;
     std::size_t buckets;
+    std::size_t absent;
   };
-  Mark mark() const { return {records_.size(), buckets_.size()}; }
+  Mark mark() const { return {records_.size(), buckets_.size(), absent_.size()}; }
   void forget(Mark since) {
     records_.resize(since.records);
     buckets_.resize(since.buckets);
+    absent_.resize(since.absent);
   }
 
   // Read in one READ, and so at one moment.
@@ -46,9 +72,10 @@ class ReadSet {
 
   // Ok: at a moment after this was called everything was as it was read, and no other transaction held it.
   // Error serialization_failure. `own_lock`: the lock word of this transaction in records; `chains`: those
-  // that it holds, or null.
+  // that it holds, or null. `judge`: asked about new entries of ranges, and changed chains of absent keys; if
+  // null, each of these is an error.
   reactor::Task<Status> validate(TransactionState* transaction, layout::HeaderWord own_lock,
-                                 const ChainLocks* chains);
+                                 const ChainLocks* chains, NewRows* judge = nullptr);
   // The same in two parts, for READs that are sent with others, all to that server: adds them, unless some
   // are for another server, or there are more than one round trip's. Nothing is added to the set in between.
   bool post_checks(TransactionState& transaction, layout::ServerId server, txn::BatchSet& batches);
@@ -65,6 +92,7 @@ class ReadSet {
     layout::GlobalAddress bucket;
     std::uint64_t checksum;
     std::optional<layout::HeaderWord> lock;
+    std::uint32_t absent = 0;  // of the key that was looked for there, the number in absent_; 0: none
   };
   // One round trip: READs of `count` records and buckets from the position on, where buckets follow records.
   class Round;
@@ -78,6 +106,7 @@ class ReadSet {
   reactor::PooledVector<SeenHeader> records_;
   reactor::PooledVector<SeenBucket> buckets_;
   std::vector<SeenRange> ranges_;
+  std::vector<AbsentKey> absent_;  // numbered from 1
   std::shared_ptr<Round> posted_;
 };
 

@@ -29,6 +29,9 @@ class PieceWatch final : public txn::Transaction {
   txn::RowId read(const storage::TableRef& table, std::span<const std::byte> key) override {
     return note(watched_.read(table, key), table);
   }
+  txn::RowId get_to_read(const storage::TableRef& table, std::span<const std::byte> key) override {
+    return note(watched_.get_to_read(table, key), table);
+  }
   txn::RowId insert(const storage::TableRef& table, std::span<const std::byte> row) override {
     written_.insert(table->name);
     return watched_.insert(table, row);

@@ -52,7 +52,7 @@ using txn::RowId;
 
 // Changes whenever this file changes, or one of the interfaces in compute/api that it includes: a library is
 // compiled against all of them.
-inline constexpr std::uint32_t kAbiVersion = 4;
+inline constexpr std::uint32_t kAbiVersion = 5;
 
 // NULL, integer types (numeric: scaled by the parameter's scale; timestamp: µs since 2000), double, string.
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
@@ -76,6 +76,10 @@ class Context final {
   const Schema& schema(std::size_t table) const { return tables_[table]->schema; }
   RowId get(std::size_t table, std::span<const std::byte> key) {
     return transaction_.get(tables_[table], key);
+  }
+  // The same of a row that the procedure will not write.
+  RowId get_to_read(std::size_t table, std::span<const std::byte> key) {
+    return transaction_.get_to_read(tables_[table], key);
   }
   RowId insert(std::size_t table, std::span<const std::byte> row) {
     return transaction_.insert(tables_[table], row);

@@ -61,6 +61,7 @@ struct TestOptions {
   std::uint32_t ring_slots = 4;
   std::uint32_t padding_bytes = 0;  // of every row
   std::uint64_t max_transaction_ns = 20 * kMillisecond_ns;
+  txn::LockTime lock_time = txn::LockTime::automatic;
   bool leased = false;   // the memory servers have copies
   bool flushed = false;  // durability level `flushed`
 };
@@ -136,6 +137,7 @@ class TestWorker {
               .index_reads = txn::IndexReads::calls,
               .scan_reads = txn::ScanReads::buckets,
               .read_locks = txn::ReadLocks::none,
+              .lock_time = options.lock_time,
               .index_pages = index_pages,
               .passive_installs = passive_installs,
               .calls_ahead = calls_ahead,

@@ -11,7 +11,8 @@ namespace namdb::protocol::testing {
 class TimestampScene : public ProtocolScene {
  public:
   // `now`: the clocks' time, for protocols that use them.
-  TimestampScene(const char* protocol, std::uint64_t now) : ProtocolScene({.protocol = protocol}) {
+  TimestampScene(const char* protocol, std::uint64_t now, txn::LockTime lock_time = txn::LockTime::commit)
+      : ProtocolScene({.protocol = protocol, .lock_time = lock_time}) {
     worker.executor.advance(now);
     no_rows();
   }

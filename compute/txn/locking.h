@@ -30,6 +30,9 @@ class Locking {
   // check_locks() once the batch completed.
   virtual bool add_lock(Lookup& lookup, txn::BatchSet& batches) = 0;
   virtual void check_locks() = 0;
+  // Once all lookups of the batch have added their CASes, and before they add their READs: may add others,
+  // whose results are there at check_locks().
+  virtual void read_behind_locks(txn::BatchSet& /*batches*/) {}
   // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
   // waits before it reads again. Only with has_waiters().
   virtual reactor::Task<Result<bool>> wait_for_locks(std::span<Lookup* const> /*lookups*/) {

@@ -145,6 +145,8 @@ class Lookup {
   std::span<const std::byte> payload() const { return layout::body_payload(body_); }
 
   const storage::Table& table() const { return *table_; }
+  // Empty for a lookup at a known place.
+  std::span<const std::byte> key() const { return key_; }
   // A record with this key exists, visible or not (present or absent).
   bool has_record() const { return !record_.null(); }
   layout::GlobalAddress record() const { return record_; }

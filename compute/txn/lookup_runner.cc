@@ -9,6 +9,7 @@
 #include "compute/txn/lock_resolver.h"
 #include "compute/txn/locking.h"
 #include "compute/txn/run_reads.h"
+#include "compute/txn/timestamps.h"
 #include "compute/txn/visibility.h"
 
 namespace namdb::protocol {
@@ -74,8 +75,11 @@ struct LookupRun {
     if (locking != nullptr || transaction.control().timestamps() != nullptr) {
       for (Lookup* lookup : lookups) lookup->add_atomics(batches, locking);
     }
+    if (locking != nullptr) locking->read_behind_locks(batches);
     for (Lookup* lookup : lookups) lookup->add_read(batches);
     if (runs) runs->add_reads(batches);
+    if (Timestamps* const timestamps = transaction.control().timestamps(); timestamps != nullptr)
+      timestamps->read_beside(batches);
     if (joined) {
       batches.fence_reads(false);
     } else if (!visibility.ready()) {
@@ -190,6 +194,8 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
       co_return status;
     }
     if (run.locking != nullptr) run.locking->check_locks();
+    if (Timestamps* const timestamps = transaction->control().timestamps(); timestamps != nullptr)
+      timestamps->have_read();
     status = transaction->check_going_on();
     if (!status.ok()) co_return status;
     if (!visibility.ready()) {

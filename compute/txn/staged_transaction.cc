@@ -94,6 +94,10 @@ RowId StagedTransaction::read(const TableRef& table, std::span<const std::byte> 
   return row;
 }
 
+RowId StagedTransaction::get_to_read(const TableRef& table, std::span<const std::byte> key) {
+  return control().timestamps() != nullptr ? read(table, key) : get(table, key);
+}
+
 RowId StagedTransaction::insert(const TableRef& table, std::span<const std::byte> row_bytes) {
   NAMDB_CHECK(row_bytes.size() == table->schema.row_bytes());
   RowId row = 0;
@@ -136,10 +140,11 @@ layout::RowWriter StagedTransaction::update(RowId row) {
 // A lock that is held is enough. A validation is not: one READ alone needs none, and in an order of
 // timestamps validated reads may lie before changes of others that have committed already. So the row is
 // written as it is. So is one that is not locked although its protocol locks rows: where transactions are put
-// in order those that are not declared.
+// in order one that is not declared, and in an order of timestamps one that was asked for only to be read.
 void StagedTransaction::hold(RowId row) {
   const bool locks = control().locking() != nullptr;
-  if (!locks || (worker().cluster.protocol().ordered && !rows()[row].locked)) update(row);
+  const bool not_all = worker().cluster.protocol().ordered || control().timestamps() != nullptr;
+  if (!locks || (not_all && !rows()[row].locked)) update(row);
 }
 
 void StagedTransaction::erase(RowId row) {
@@ -207,7 +212,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
       const bool is_new = access.insert_asked && asked.size() >= kManyRows;
       access.lookup.start(worker(), *access.table, access.key, access.key_hash, is_new);
       if (access.insert_asked) access.lookup.expect_absent();
-      if (timestamps) {
+      if (timestamps && (locking == nullptr || access.only_read)) {
         access.lookup.read_with_lease();
       } else if (access.shares) {
         access.lookup.read_with_shared_lock(locking->has_waiters());

@@ -28,6 +28,7 @@ class StagedTransaction : public txn::Transaction,
 
   txn::RowId get(const storage::TableRef& table, std::span<const std::byte> key) override;
   txn::RowId read(const storage::TableRef& table, std::span<const std::byte> key) override;
+  txn::RowId get_to_read(const storage::TableRef& table, std::span<const std::byte> key) override;
   txn::RowId insert(const storage::TableRef& table, std::span<const std::byte> row) override;
   reactor::Task<Status> fetch() override;
   bool found(txn::RowId row) const override { return rows()[row].found(); }

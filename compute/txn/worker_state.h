@@ -8,6 +8,7 @@
 #include "compute/cluster/cluster.h"
 #include "compute/cluster/index_cache.h"
 #include "compute/cluster/location_cache.h"
+#include "compute/txn/lock_time.h"
 #include "compute/txn/snapshot.h"
 
 namespace namdb::txn {
@@ -91,6 +92,7 @@ struct WorkerState {
   IndexReads index_reads;
   ScanReads scan_reads;
   ReadLocks read_locks;
+  LockTime lock_time;
   storage::IndexCache& index_pages;
   PassiveInstalls& passive_installs;
   CallsAhead& calls_ahead;

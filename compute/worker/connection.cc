@@ -116,6 +116,7 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             parts.options.index_reads,
             parts.options.scan_reads,
             parts.options.read_locks,
+            parts.options.lock_time,
             index_pages,
             passive_installs,
             calls_ahead,
@@ -142,6 +143,8 @@ reactor::Task<Status> Connection::connect() {
     co_return Status(ErrorCode::configuration, "the database's readers cannot share locks",
                      "start all nam-memoryd with --read-locks shared, or this without it");
   }
+  status = txn::check_lock_time(parts.options.lock_time, cluster.protocol());
+  if (!status.ok()) co_return status;
   co_return co_await catalog.refresh();
 }
 

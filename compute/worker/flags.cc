@@ -191,6 +191,12 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
          "servers have that, else none. Under drtm, auto leases them, none and exclusive are as there")
       ->check(CLI::IsMember({"auto", "none", "exclusive", "shared"}))
       ->capture_default_str();
+  app.add_option("--lock-at", flags.lock_at,
+                 "Of rows that a transaction writes, under mvcc and sundial. commit: they are locked at\n"
+                 "COMMIT. fetch: those that are found by key and may be written are locked as they are\n"
+                 "read, which saves a round trip. auto: commit")
+      ->check(CLI::IsMember({"auto", "commit", "fetch"}))
+      ->capture_default_str();
   app.add_option(
          "--balance-indexes", flags.balance_indexes,
          "Build an index anew, in the background, when a memory server has more than this of it, and much\n"

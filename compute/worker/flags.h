@@ -42,6 +42,7 @@ struct Flags {
   std::string index_reads = "auto";  // or leaves, calls
   std::string scan_reads = "auto";   // or buckets, calls
   std::string read_locks = "auto";   // or none, exclusive, shared
+  std::string lock_at = "auto";      // or commit, fetch
   std::uint64_t balance_indexes = 64U << 20;
   std::string without;  // optimisations that are left out (cluster/optimisations.h)
   std::uint64_t location_cache_bytes = 64U << 20;

@@ -43,6 +43,7 @@ struct WorkerOptions {
   txn::IndexReads index_reads = txn::IndexReads::leaves;
   txn::ScanReads scan_reads = txn::ScanReads::buckets;
   txn::ReadLocks read_locks = txn::ReadLocks::automatic;
+  txn::LockTime lock_time = txn::LockTime::automatic;
   txn::Optimisations optimisations;
   std::size_t index_cache_bytes = 16U << 20;  // pages above leaves, for each connection to the cluster
   // An index over at least so many rows gets a part on each memory server. Hostile: a few.

@@ -135,6 +135,7 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::create(SharedState& shared, 
   options.index_reads = txn::index_reads_of(shared.flags.index_reads, shared.flags.fabric);
   options.scan_reads = txn::scan_reads_of(shared.flags.scan_reads);
   options.read_locks = txn::read_locks_of(shared.flags.read_locks);
+  options.lock_time = txn::lock_time_of(shared.flags.lock_at);
   // One worker of a compute server is enough.
   options.balance_bytes = index == 0 ? shared.flags.balance_indexes : 0;
   options.optimisations = txn::Optimisations::without(shared.flags.without).value_or(txn::Optimisations());

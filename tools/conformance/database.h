@@ -12,6 +12,7 @@
 #include "common/protocols/stages.h"
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
+#include "compute/txn/lock_time.h"
 #include "memory/options.h"
 
 namespace namdb::conformance {
@@ -24,6 +25,7 @@ struct DatabaseOptions {
   protocol::StageCode stages;
   layout::VectorSpread timestamp_vector = layout::VectorSpread::whole;
   bool shared_read_locks = false;
+  txn::LockTime lock_time = txn::LockTime::automatic;  // of compute servers
   std::uint64_t max_transaction_ns = 60 * kSecond_ns;
 
   // For memory server `server`.

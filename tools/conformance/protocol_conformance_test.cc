@@ -61,12 +61,14 @@ struct Tally {
 class Suite {
  public:
   Suite(std::string transport, const protocol::ProtocolTraits& protocol, protocol::StageCode stages,
-        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole, bool shared_read_locks = false)
+        layout::VectorSpread timestamp_vector = layout::VectorSpread::whole, bool shared_read_locks = false,
+        txn::LockTime lock_time = txn::LockTime::automatic)
       : options_{.transport = std::move(transport),
                  .protocol = std::string(protocol.name),
                  .stages = stages,
                  .timestamp_vector = timestamp_vector,
-                 .shared_read_locks = shared_read_locks},
+                 .shared_read_locks = shared_read_locks,
+                 .lock_time = lock_time},
         protocol_(protocol) {}
 
   Tally run(bool long_transactions) {
@@ -184,6 +186,25 @@ TEST_CASE("protocols that lock rows do the same over every transport where reade
         const Tally tally = Suite(over[transport], protocol, code, layout::VectorSpread::whole, true)
                                 .run(over[transport] == "sim");
         table += table_line(over[transport], protocol, code.text() + ", shared", tally);
+      }
+    }
+  }
+  std::printf("%s", table.c_str());
+}
+
+TEST_CASE("protocols with timestamps do the same whenever they lock what they write", "[conformance]") {
+  std::string table;
+  const std::vector<std::string> over = transports();
+  for (std::size_t transport = 0; transport < over.size(); ++transport) {
+    std::size_t protocol_number = 0;
+    for (const protocol::ProtocolTraits& protocol : protocol::protocol_traits()) {
+      if (!protocol.timestamps) continue;
+      const std::size_t turn = (transport + protocol_number++) % over.size();
+      for (const protocol::StageCode code : stage_codes(over[transport], protocol, turn, over.size())) {
+        const Tally tally =
+            Suite(over[transport], protocol, code, layout::VectorSpread::whole, false, txn::LockTime::fetch)
+                .run(over[transport] == "sim");
+        table += table_line(over[transport], protocol, code.text() + ", locks at fetch", tally);
       }
     }
   }

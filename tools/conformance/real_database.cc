@@ -66,7 +66,7 @@ class RealDatabase final : public Database {
     reactor_ = std::move(reactor).value();
     const fabric::TransportRegistry registry = support::transports(*reactor_, {}, verbs_options());
     for (std::size_t i = 0; i < computes_.size(); ++i)
-      start_compute(i, *registry.find(network).value(), addresses, local_path);
+      start_compute(i, *registry.find(network).value(), addresses, local_path, options.lock_time);
   }
   ~RealDatabase() override {
     for (Compute& compute : computes_) {
@@ -77,11 +77,12 @@ class RealDatabase final : public Database {
 
  private:
   void start_compute(std::size_t index, const fabric::Transport& transport,
-                     const std::vector<std::string>& addresses, bool local_path) {
+                     const std::vector<std::string>& addresses, bool local_path, txn::LockTime lock_time) {
     Compute& compute = computes_.at(index);
     compute.fabric = transport.make_client();
     compute::WorkerOptions options;
     options.snapshot_mode = support::snapshot_mode(transport.name);
+    options.lock_time = lock_time;
     if (local_path) {
       auto local = fabric::shm::local_client(*reactor_, compute.fabric->pool());
       compute.fabric = std::make_unique<fabric::LocalPathClient>(

@@ -21,6 +21,7 @@ class SimulatedDatabase final : public Database {
     sim::ClusterOptions cluster;
     cluster.memory_servers = 2;
     cluster.memory = options.memory(0);
+    cluster.worker.lock_time = options.lock_time;
     return cluster;
   }
   void run_task(std::size_t compute, reactor::Task<void> task) override {

@@ -22,8 +22,9 @@ def sqltest(cluster, *arguments):
 
 
 def serializable_clusters():
-    """Protocol, what it promises, transport, servers, stages: sessions and tables on one server over shm, spread over
-    two over tcp. Each protocol over one transport; whole over both, and with all stages two-sided too."""
+    """Protocol, what it promises, transport, servers, stages, when write sets are locked (None: as the protocol says): sessions and
+    tables on one server over shm, spread over two over tcp. Each protocol over one transport; whole over both, and with all
+    stages two-sided too."""
     promises = {"occ": "strict", "nowait": "strict", "waitdie": "strict", "mvcc": "serializable",
                 "sundial": "serializable", "drtm": "strict", "calvin": "strict"}
     own = {"occ": "tcp", "nowait": "shm", "waitdie": "tcp", "mvcc": "tcp", "sundial": "shm", "drtm": "tcp",
@@ -33,7 +34,8 @@ def serializable_clusters():
         for fabric, servers in (("shm", 1), ("tcp", 2)):
             for stages in ("one-sided", "two-sided") if everything else ("one-sided",):
                 if everything or own[protocol] == fabric:
-                    yield protocol, promise, fabric, servers, stages
+                    for lock_at in ("commit", "fetch") if promise == "serializable" else (None,):
+                        yield protocol, promise, fabric, servers, stages, lock_at
 
 
 class Specs(TestCase):
@@ -57,13 +59,15 @@ class Specs(TestCase):
 
     def test_every_permutation_is_answered_serializably_under_serializable_protocols(self):
         every_file = sorted(SPECS.glob("*.spec"))
-        for turn, (protocol, comparison, fabric, servers, stages) in enumerate(serializable_clusters()):
+        for turn, (protocol, comparison, fabric, servers, stages, lock_at) in enumerate(serializable_clusters()):
             # Not whole, a protocol has a third of the specs, and the protocols together have each of them.
             files = every_file if WHOLE else every_file[turn % 3::3]
             cluster = Cluster(fabric, memory_servers=servers, compute_servers=servers, region=REGION,
                               memory_flags=(f"--protocol={protocol}", f"--stages={stages}"))
             cluster.flags += ["--procedure-library", PROCEDURES]
-            with self.subTest(protocol=protocol, fabric=fabric, stages=stages), cluster:
+            if lock_at is not None:
+                cluster.flags += [f"--compute-flag=--lock-at={lock_at}"]
+            with self.subTest(protocol=protocol, fabric=fabric, stages=stages, lock_at=lock_at), cluster:
                 done = sqltest(cluster, "--json", "--compare", comparison, *files)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr[-5000:])
                 summary = json.loads(done.stdout)

@@ -109,6 +109,16 @@ class EveryProtocol(TestCase):
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn("the database's readers cannot share locks", refused.stderr)
 
+    def test_a_time_to_lock_is_refused_where_the_protocol_leaves_no_choice(self):
+        with Cluster(memory_flags=("--protocol=occ",)) as cluster:
+            status = json.loads(namctl("status", "--data", cluster.data, "--json").stdout)
+            address = status["memory_servers"][0]["address"]
+            refused = run(program("nam-computed"), "--data", f"{cluster.data}/other", "--memory-server", address,
+                          "--listen", "127.0.0.1:0", "--lock-at", "fetch",
+                          "--cluster-key", f"{cluster.data}/cluster.key")
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("--lock-at fetch: protocol occ leaves no choice; mvcc and sundial do", refused.stderr)
+
     def test_a_preset_is_remembered_and_stands_for_protocol_and_stages(self):
         with Cluster(memory_servers=2, memory_flags=("--preset=farm",)) as cluster:
             done = namctl("status", "--data", cluster.data, "--json")

@@ -50,6 +50,9 @@ Status ScenarioFlags::read_files() {
   if (emphasis && !workload) workload = "register";
   if (read_locks == "shared" && !protocol::find_protocol(protocol)->locks_rows)
     return Status(ErrorCode::configuration, "--read-locks shared: --protocol " + protocol + " locks no rows");
+  const txn::LockTime asked = lock_at == "mixed" ? txn::LockTime::fetch : txn::lock_time_of(lock_at);
+  const Status lock_time = txn::check_lock_time(asked, *protocol::find_protocol(protocol));
+  if (!lock_time.ok()) return lock_time;
   if (workload && !is_workload(*workload)) {
     auto file = WorkloadFile::read(*workload);
     if (!file.ok()) return file.status();
@@ -102,6 +105,15 @@ Scenario ScenarioFlags::without_faults(std::uint64_t seed) const {
   scenario.cluster.memory.stages = stages;
   scenario.cluster.memory.preset = preset;
   scenario.cluster.memory.shared_read_locks = read_locks == "shared";
+  if (protocol::find_protocol(protocol)->timestamps) {
+    if (lock_at == "seed") {
+      use_lock_times(scenario.cluster, draw_lock_times(seed));
+    } else if (lock_at == "mixed") {
+      use_lock_times(scenario.cluster, LockTimes::mixed);
+    } else {
+      scenario.cluster.worker.lock_time = txn::lock_time_of(lock_at);
+    }
+  }
   if (durable && copies.empty()) scenario.make_durable();
   if (timestamp_vector) scenario.cluster.memory.timestamp_vector = *timestamp_vector;
   return scenario;
@@ -152,6 +164,12 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
       ->excludes("--protocol", "--stages");
   command.add_option("--read-locks", flags.read_locks, "As of nam-memoryd --read-locks")
       ->check(CLI::IsMember({"none", "shared"}))
+      ->capture_default_str();
+  command
+      .add_option("--lock-at", flags.lock_at,
+                  "As of nam-computed --lock-at, under protocols that have it; mixed: every second compute\n"
+                  "server otherwise than the others; seed: what the seed draws")
+      ->check(CLI::IsMember({"seed", "auto", "commit", "fetch", "mixed"}))
       ->capture_default_str();
   command.add_flag("--durable", flags.durable,
                    "Memory servers keep a database on their disks, and open it when they start again");

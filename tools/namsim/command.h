@@ -46,6 +46,7 @@ struct ScenarioFlags {
   protocol::StageCode stages;
   std::string preset;  // which both are of
   std::string read_locks = "none";
+  std::string lock_at = "seed";
   bool durable = false;
   std::string copies;  // "seed", a number, or empty
   std::optional<layout::VectorSpread> timestamp_vector;

@@ -33,7 +33,7 @@ reactor::Task<Status> Calvin::Beginning::prepare() {
 }
 
 Calvin::Calvin(TransactionState& transaction)
-    : TwoPhaseLocking(transaction), beginning_(transaction.worker(), *this) {
+    : TwoPhaseControl(transaction), beginning_(transaction.worker(), *this) {
   decide_by({.visibility = &beginning_, .locking = this, .validation = validation()});
 }
 
@@ -151,7 +151,7 @@ bool Calvin::end(std::uint64_t generation, const Status& outcome, bool wrote) {
     txn::normalize(next);
     if (next.size() > txn::Sequencer::kMaxRows) next.clear();
   }
-  const bool taken = TwoPhaseLocking::end(generation, outcome, wrote);
+  const bool taken = TwoPhaseControl::end(generation, outcome, wrote);
   if (turn_ != nullptr) transaction().worker().sequencer.leave(*turn_);
   return taken;
 }

@@ -27,12 +27,12 @@
 #include <memory>
 #include <vector>
 
-#include "compute/protocol/two_phase_locking/two_phase_locking.h"
+#include "compute/protocol/two_phase_locking/two_phase_control.h"
 #include "compute/txn/sequencer.h"
 
 namespace namdb::protocol {
 
-class Calvin final : public TwoPhaseLocking {
+class Calvin final : public TwoPhaseControl {
  public:
   explicit Calvin(TransactionState& transaction);
   ~Calvin() override;

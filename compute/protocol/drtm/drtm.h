@@ -27,14 +27,14 @@
 #pragma once
 
 #include "compute/protocol/drtm/read_leases.h"
-#include "compute/protocol/two_phase_locking/two_phase_locking.h"
+#include "compute/protocol/two_phase_locking/two_phase_control.h"
 
 namespace namdb::protocol {
 
-class DrTm final : public TwoPhaseLocking {
+class DrTm final : public TwoPhaseControl {
  public:
   explicit DrTm(TransactionState& transaction)
-      : TwoPhaseLocking(transaction, true), leases_(transaction.worker(), learned()) {}
+      : TwoPhaseControl(transaction, true), leases_(transaction.worker(), learned()) {}
 
   // --- Locking ---
   bool leases_rows() const override { return true; }

@@ -1,7 +1,9 @@
 #include "compute/protocol/mvcc/multiversion_control.h"
 
-#include <deque>
+#include <algorithm>
+#include <utility>
 
+#include "common/layout/index_key.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lookup_runner.h"
@@ -23,18 +25,40 @@ reactor::Task<Status> MultiversionControl::prepare() {
 
 ReadDecision MultiversionControl::check_visibility(const RecordRead& read) {
   if (ignores_locks()) return ReadDecision::visible;
-  if (read.current && read.header.locked())
-    return waits_ ? ReadDecision::locked_by_other : ReadDecision::conflict;
+  const bool own = read.current && read.header.locked() && read.header == owner().own_lock();
+  if (read.current && read.header.locked() && !own)
+    return waits_ ? owner().meet_lock(read.header) : ReadDecision::conflict;
   // One READ shows words of different moments.
-  if (read.current && read.header != read.body.header_word()) return ReadDecision::torn;
+  if (read.current && !own && read.header != read.body.header_word()) return ReadDecision::torn;
   const std::uint64_t timestamp = read.body.timestamp();
   if (timestamp >= timestamp_) {
     clock().meet(timestamp);
-    if (has_read_) return ReadDecision::invisible;
-    timestamp_ = clock().next();
+    if (has_read_ && !own) {
+      has_read_older_ = true;
+      return ReadDecision::invisible;
+    }
+    if (!has_read_) timestamp_ = clock().next();
   }
-  has_read_ = true;
+  // Of a row that it holds the transaction sees the current version: go_after_locked().
+  has_read_ = has_read_ || !own;
   return ReadDecision::visible;
+}
+
+bool MultiversionControl::absence_is_certain(layout::HeaderWord chain_lock) {
+  if (waits_ || CatalogVisibility::absence_is_certain(chain_lock))
+    return CatalogVisibility::absence_is_certain(chain_lock);
+  met_chain_lock_ = true;
+  return true;
+}
+
+// As long as all versions that were read were current ones, they may still be so at a newer timestamp: the
+// commit finds out.
+Status MultiversionControl::go_after_locked(std::uint64_t newest) {
+  if (newest < timestamp_) return {};
+  clock().meet(newest);
+  if (has_read_older_) return too_old();
+  timestamp_ = clock().next();
+  return {};
 }
 
 Status MultiversionControl::may_write(const Access& access) const {
@@ -44,8 +68,13 @@ Status MultiversionControl::may_write(const Access& access) const {
 }
 
 Status MultiversionControl::place() {
+  has_read_ = true;  // from now on the timestamp stays
   if (newest_ <= timestamp_) return {};
   clock().meet(newest_);
+  return too_old();
+}
+
+Status MultiversionControl::too_old() {
   return Status(ErrorCode::serialization_failure,
                 "could not serialize access: a newer transaction has read or written what this one writes");
 }
@@ -61,11 +90,7 @@ reactor::Task<Status> MultiversionControl::check_again(const SeenRows* rows) {
     lookup.start_at(transaction().worker(), *tables.back(), row.record, row.incarnation);
     pointers.push_back(&lookup);
   }
-  // Their holders may wait for locks of this transaction.
-  waits_ = false;
-  LookupTables no_tables;
-  const Status status = co_await run_lookups(&transaction(), std::move(pointers), std::move(no_tables));
-  waits_ = true;
+  const Status status = co_await run_without_waiting(std::move(pointers));
   if (!status.ok()) co_return status;
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const Lookup& lookup = lookups[i];
@@ -77,6 +102,62 @@ reactor::Task<Status> MultiversionControl::check_again(const SeenRows* rows) {
       co_return changed_reads();
   }
   co_return Status();
+}
+
+reactor::Task<Status> MultiversionControl::check_entries(const SeenRange* range,
+                                                         const std::vector<std::string>* entries) {
+  const layout::IndexShape& shape = range->index->shape;
+  std::vector<AbsentKey> keys;
+  for (const std::string& entry : *entries) {
+    auto key = layout::primary_key_of(shape, entry);
+    if (!key) co_return changed_reads();
+    keys.push_back({range->table, std::move(*key)});
+  }
+  SeenAgain seen;
+  Status status = co_await look_again(&keys, &seen);
+  if (!status.ok()) co_return status;
+  for (std::size_t i = 0; i < seen.lookups.size(); ++i) {
+    const Lookup& lookup = seen.lookups[i];
+    if (lookup.state() != Lookup::State::present) continue;
+    const layout::RowView row(lookup.table().schema, lookup.payload());
+    if (layout::index_key(shape, row).bytes == (*entries)[i]) co_return changed_reads();
+  }
+  co_return Status();
+}
+
+reactor::Task<Status> MultiversionControl::check_keys(const std::vector<AbsentKey>* keys) {
+  SeenAgain seen;
+  Status status = co_await look_again(keys, &seen);
+  if (!status.ok()) co_return status;
+  const bool any_there = std::ranges::any_of(
+      seen.lookups, [](const Lookup& lookup) { return lookup.state() == Lookup::State::present; });
+  co_return any_there ? changed_reads() : Status();
+}
+
+reactor::Task<Status> MultiversionControl::look_again(const std::vector<AbsentKey>* keys, SeenAgain* seen) {
+  Lookups pointers;
+  for (const AbsentKey& absent : *keys) {
+    seen->tables.push_back(transaction().worker().catalog.find_id(absent.table));
+    if (seen->tables.back() == nullptr) co_return changed_reads();
+    const storage::Table& table = *seen->tables.back();
+    Lookup& lookup = seen->lookups.emplace_back();
+    lookup.start(transaction().worker(), table, absent.key, table.hash_of(absent.key));
+    pointers.push_back(&lookup);
+  }
+  Status status = co_await run_without_waiting(std::move(pointers));
+  if (!status.ok()) co_return status;
+  const auto is_gone = [](const Lookup& lookup) { return !lookup.has_record(); };
+  if (std::ranges::any_of(seen->lookups, is_gone)) status = co_await check_forgotten();
+  co_return status;
+}
+
+// Holders of locks may wait for locks of this transaction.
+reactor::Task<Status> MultiversionControl::run_without_waiting(Lookups lookups) {
+  waits_ = met_chain_lock_ = false;
+  LookupTables no_tables;
+  const Status status = co_await run_lookups(&transaction(), std::move(lookups), std::move(no_tables));
+  waits_ = true;
+  co_return status.ok() && met_chain_lock_ ? changed_reads() : status;
 }
 
 std::unique_ptr<ConcurrencyControl> make_mvcc_control(TransactionState& transaction) {

@@ -2,13 +2,13 @@
 // lock gives way.
 #pragma once
 
-#include "compute/protocol/two_phase_locking/two_phase_locking.h"
+#include "compute/protocol/two_phase_locking/two_phase_control.h"
 
 namespace namdb::protocol {
 
-class NoWait final : public TwoPhaseLocking {
+class NoWait final : public TwoPhaseControl {
  public:
-  using TwoPhaseLocking::TwoPhaseLocking;
+  using TwoPhaseControl::TwoPhaseControl;
 
   ReadDecision meet_lock(layout::HeaderWord lock) override;
 };

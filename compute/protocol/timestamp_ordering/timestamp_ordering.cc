@@ -10,6 +10,7 @@
 #include "compute/commit/chain_locks.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lock_resolver.h"
+#include "compute/txn/lock_time.h"
 
 namespace namdb::protocol {
 
@@ -21,8 +22,6 @@ namespace {
 constexpr std::size_t kRowsAtOnce = 1024;
 // The forgotten timestamp's position among the floors, as a bit.
 constexpr std::uint32_t kForgotten = 1;
-// So many words are not worth a read each.
-constexpr int kManyFloors = 8;
 
 GlobalAddress floor_word(std::size_t server, std::size_t position) {
   return {static_cast<layout::ServerId>(server), layout::timestamp_floor_offset(position)};
@@ -39,22 +38,26 @@ struct TimestampOrdering::Raise {
   bool done = false;
 };
 
-bool TimestampOrdering::end(std::uint64_t /*generation*/, const Status& outcome, bool /*wrote*/) {
-  SessionState& session = transaction().session();
-  if (outcome.ok()) session.timestamp = std::max(session.timestamp, timestamp_);
-  return false;
+TimestampOrdering::TimestampOrdering(TransactionState& transaction) : transaction_(transaction) {
+  if (txn::locks_at_fetch(transaction.worker().lock_time)) owner_ = &locks_.emplace(transaction);
 }
 
-void TimestampOrdering::add_row(const Lookup& lookup, bool leased, SeenRows& rows) {
+bool TimestampOrdering::end(std::uint64_t generation, const Status& outcome, bool /*wrote*/) {
+  SessionState& session = transaction().session();
+  if (outcome.ok()) session.timestamp = std::max(session.timestamp, timestamp_);
+  return locks_ && locks_->release(generation, outcome);
+}
+
+void TimestampOrdering::add_row(const Lookup& lookup, std::optional<std::uint64_t> lease, SeenRows& rows) {
   if (lookup.current_is_visible()) {
     const layout::BodyHeader& version = lookup.current();
     after(version.timestamp());
     const bool present = lookup.state() == Lookup::State::present;
     rows.push_back({lookup.table().id, lookup.record(), static_cast<std::uint16_t>(version.incarnation),
                     lookup.body_bytes(), version.header_word(), present ? version.stamp : layout::Stamp{},
-                    leased ? lookup.lease() : 0, leased ? std::max(lookup.lease(), version.timestamp()) : 0});
+                    lease.value_or(0), lease ? std::max(*lease, version.timestamp()) : 0});
   } else if (lookup.state() == Lookup::State::absent) {
-    needs_forgotten_ = true;  // its first version is too new: there may have been another record before
+    note_missed();  // its first version is too new: there may have been another record before
   }
   // Otherwise an older version was read. It holds, since all that is to come is newer than the current one.
 }
@@ -62,20 +65,23 @@ void TimestampOrdering::add_row(const Lookup& lookup, bool leased, SeenRows& row
 void TimestampOrdering::saw_record(const Lookup& lookup) {
   note_table(lookup.table().id);
   if (lookup.has_record()) {
-    add_row(lookup, false, scanned_);
+    add_row(lookup, std::nullopt, scanned_);
   } else {
-    read_set_.add(lookup);
+    note_missed();
+    read_set_.add(lookup, new_rows() != nullptr);
   }
 }
 
 void TimestampOrdering::saw_bucket(const storage::Table& table, GlobalAddress address,
                                    const layout::Bucket& bucket, bool main) {
   note_table(table.id);
+  note_missed();
   read_set_.add(address, bucket, main);
 }
 
 void TimestampOrdering::saw_range(SeenRange range) {
   note_table(range.table);
+  note_missed();
   read_set_.add_range(std::move(range));
 }
 
@@ -85,6 +91,11 @@ void TimestampOrdering::saw_latest(const Lookup& lookup) {
 
 void TimestampOrdering::read_behind_lock(const Access& access, txn::BatchSet& batches) {
   const GlobalAddress record = access.lookup.record();
+  if (access.locked) {
+    const std::uint64_t floor = locks_->floor(layout::floor_of(access.table->id));
+    after(std::max({locks_->lease(record), access.lookup.current().timestamp(), floor}) + 1);
+    return;
+  }
   displaced_.push_back(
       {access.lookup.current().timestamp(), fabric::LocalBuffer(transaction().worker().cluster.pool(), 8)});
   batches.read(record + layout::lease_offset(access.table->record), displaced_.back().lease.data(), 8);
@@ -142,9 +153,13 @@ reactor::Task<Status> TimestampOrdering::read_floors() {
 void TimestampOrdering::add_reads(bool commits, SeenRows* rows) {
   if (commits) written_ = written_positions();
   for (const Access& access : transaction().accesses()) {
-    if (!access.fetched() || (commits && access.write != WriteKind::none)) continue;
+    if (!access.fetched() || access.lookup.passed_over() || (commits && access.write != WriteKind::none))
+      continue;
     if (access.lookup.has_record()) {
-      add_row(access.lookup, true, *rows);
+      // A row that is locked but not written must not change at an older timestamp once it is released.
+      const std::uint64_t lease =
+          access.locked ? locks_->lease(access.lookup.record()) : access.lookup.lease();
+      add_row(access.lookup, lease, *rows);
     } else {
       saw_record(access.lookup);
     }
@@ -159,11 +174,13 @@ reactor::Task<Status> TimestampOrdering::validate(const Locked& locked) {
   // Chains may have been locked, and entries added, behind the floors that were READ with the locks; and
   // absent rows may have been deleted since.
   const bool makes_rows = !locked.chains.empty() || locked.changes_indexes;
-  if (makes_rows || may_have_missed() || !floors_) {
+  const bool behind_all = !displaced_.empty() || !locks_;
+  if (makes_rows || may_have_missed() || unleased_ != 0 || (behind_all && !floors_)) {
     Status status = co_await read_floors();
     if (!status.ok()) co_return status;
   }
-  go_after(written_ | (makes_rows || may_have_missed() ? kForgotten : 0));
+  // Where all rows were locked as they were read, their floors were READ then.
+  if (floors_) go_after(written_ | (makes_rows || may_have_missed() ? kForgotten : 0));
   Status status = place();
   if (!status.ok()) co_return status;
   SeenRows doubtful;
@@ -176,7 +193,7 @@ reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
   const ReadSet::Mark mark = read_set_.mark();
   const std::size_t scanned = scanned_.size();
   const std::uint32_t unleased = unleased_;
-  const bool needs_forgotten = needs_forgotten_;
+  const std::uint32_t missed = missed_;
   SeenRows rows;
   add_reads(false, &rows);
   Status status;
@@ -193,7 +210,8 @@ reactor::Task<Status> TimestampOrdering::confirm_reads(bool commits) {
   read_set_.forget(mark);
   scanned_.resize(scanned);
   unleased_ = unleased;
-  needs_forgotten_ = needs_forgotten;
+  missed_ = missed;
+  settled_ = std::min(settled_, missed);
   co_return status;
 }
 
@@ -201,6 +219,36 @@ reactor::Task<Status> TimestampOrdering::go_after_forgotten() {
   Status status = co_await read_floors();
   if (!status.ok()) co_return status;
   go_after(kForgotten);
+  co_return Status();
+}
+
+void TimestampOrdering::read_forgotten(txn::BatchSet& batches) {
+  if (!may_have_missed()) return;
+  txn::Cluster& cluster = transaction().worker().cluster;
+  forgotten_ = fabric::LocalBuffer(cluster.pool(), 8 * cluster.server_count());
+  std::memset(forgotten_.data(), 0, 8 * cluster.server_count());
+  for (std::size_t server = 0; server < cluster.server_count(); ++server) {
+    // Of one that is lacking no rows may be used any more.
+    if (!cluster.lacks(static_cast<layout::ServerId>(server)))
+      batches.read(floor_word(server, 0), forgotten_.data() + 8 * server, 8);
+  }
+  settling_ = missed_;
+}
+
+void TimestampOrdering::saw_forgotten() {
+  if (settling_ == 0) return;
+  for (std::size_t server = 0; server < transaction().worker().cluster.server_count(); ++server)
+    after(layout::load_word(forgotten_.data() + 8 * server) + 1);
+  settled_ = std::max(settled_, settling_);
+  settling_ = 0;
+}
+
+reactor::Task<Status> TimestampOrdering::check_forgotten() {
+  Status status = co_await read_floors();
+  if (!status.ok()) co_return status;
+  for (std::size_t server = 0; server < transaction().worker().cluster.server_count(); ++server) {
+    if (floor(server, 0) >= timestamp_) co_return changed_reads();
+  }
   co_return Status();
 }
 
@@ -213,9 +261,10 @@ void TimestampOrdering::go_after(std::uint32_t positions) {
 }
 
 reactor::Task<Status> TimestampOrdering::commit_reads(const SeenRows* rows) {
-  if (may_have_missed()) {
-    Status status = co_await go_after_forgotten();
+  if (may_have_missed() || unleased_ != 0) {
+    Status status = co_await read_floors();
     if (!status.ok()) co_return status;
+    if (may_have_missed()) go_after(kForgotten);
   }
   Status status = place();
   if (!status.ok()) co_return status;
@@ -228,7 +277,7 @@ reactor::Task<Status> TimestampOrdering::commit_reads(const SeenRows* rows) {
 reactor::Task<Status> TimestampOrdering::check_all(SeenRows* doubtful, const ChainLocks* chains) {
   Status status = co_await check(&scanned_, doubtful);
   if (!status.ok()) co_return status;
-  status = co_await read_set_.validate(&transaction(), owner_.own_lock(), chains);
+  status = co_await read_set_.validate(&transaction(), owner().own_lock(), chains, new_rows());
   if (!status.ok() || doubtful->empty()) co_return status;
   co_return co_await check_again(doubtful);
 }
@@ -301,7 +350,7 @@ bool TimestampOrdering::same(const SeenRow& row, HeaderWord now) {
   if (now == row.header) return true;
   if (!now.locked()) return false;
   // Locked by this transaction, from the version that it has read.
-  if (now == owner_.own_lock()) {
+  if (now == owner().own_lock()) {
     return std::ranges::any_of(transaction().accesses(), [&row](const Access& access) {
       return access.lookup.record() == row.record && access.lookup.current().header_word() == row.header;
     });

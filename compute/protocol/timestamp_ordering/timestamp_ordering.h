@@ -25,14 +25,20 @@
 // Rows that the memory servers reclaim lie below the forgotten timestamp: before a deleted row is reclaimed,
 // that timestamp is raised to the row's timestamp and lease; a commit that leaves index entries behind raises
 // it to its own. A transaction that finds nothing where a row may have been commits after it.
+//
+// The compute server decides when a transaction locks the rows that it writes (txn/lock_time.h): at commit,
+// or when they are read, and then by write_set_locks.h. Either way a lock means the same, so compute servers
+// of one database may differ.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "common/fabric/local_pool.h"
 #include "common/layout/timestamp_floors.h"
 #include "compute/commit/read_set.h"
+#include "compute/protocol/timestamp_ordering/write_set_locks.h"
 #include "compute/txn/concurrency_control.h"
 #include "compute/txn/lock_owner.h"
 #include "compute/txn/timestamps.h"
@@ -44,7 +50,7 @@ namespace namdb::protocol {
 // A protocol adds its visibility (order_with), and how it finds the timestamp.
 class TimestampOrdering : public ConcurrencyControl, public Validation, public Timestamps {
  public:
-  explicit TimestampOrdering(TransactionState& transaction) : transaction_(transaction) {}
+  explicit TimestampOrdering(TransactionState& transaction);
 
   // --- Validation ---
   void saw_record(const Lookup& lookup) override;
@@ -62,16 +68,22 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
 
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
-  layout::Stamp lock_stamp(layout::Stamp stamp) override { return owner_.lock_by(stamp); }
+  layout::Stamp lock_stamp(layout::Stamp stamp) override {
+    return locks_ ? locks_->own_stamp() : commit_locks_.lock_by(stamp);
+  }
   bool waits_for_publish() const override { return false; }
   bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
   TransactionState& transaction() const { return transaction_; }
-  LockOwner& owner() { return owner_; }
+  // Of the transaction's locks.
+  LockOwner& owner() const { return *owner_; }
   // `visibility`: the protocol's.
   void order_with(Visibility& visibility) {
-    decide_by({.visibility = &visibility, .validation = this, .timestamps = this});
+    decide_by({.visibility = &visibility,
+               .locking = locks_ ? &*locks_ : nullptr,
+               .validation = this,
+               .timestamps = this});
   }
   // A record that was read, and which of its versions.
   struct SeenRow {
@@ -93,6 +105,16 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // Rows that are locked or changed: Ok if the versions that were read hold at the timestamp in spite of
   // that.
   virtual reactor::Task<Status> check_again(const SeenRows* rows);
+  // Null: all rows that have come count as if the transaction should have seen them.
+  virtual NewRows* new_rows() { return nullptr; }
+  // For protocols whose timestamp is there before the commit: READs the forgotten timestamps of all servers,
+  // soon behind reads that may have missed something, so that rows which are forgotten later do not count:
+  // those were there to be read, or have come since, and then are not forgotten while this transaction runs.
+  // saw_forgotten() once the batch has run.
+  void read_forgotten(txn::BatchSet& batches);
+  void saw_forgotten();
+  // Ok: no memory server has forgotten a row or an entry of that timestamp or a newer one.
+  reactor::Task<Status> check_forgotten();
 
   std::uint64_t timestamp_ = 0;
 
@@ -104,10 +126,12 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   struct Raise;
 
   void add_reads(bool commits, SeenRows* rows);
-  void add_row(const Lookup& lookup, bool leased, SeenRows& rows);
+  // `lease`: known of a row that was read by key.
+  void add_row(const Lookup& lookup, std::optional<std::uint64_t> lease, SeenRows& rows);
   void note_table(std::uint32_t table) { unleased_ |= 1U << layout::floor_of(table); }
-  // A row may have been where none was found: always so for reads without a lease.
-  bool may_have_missed() const { return unleased_ != 0 || needs_forgotten_; }
+  // Nothing was found where a row, or an entry of an index, may have been that is forgotten.
+  void note_missed() { ++missed_; }
+  bool may_have_missed() const { return missed_ > settled_; }
   // On all servers. By call only those positions are read, where they are few; otherwise all.
   void add_floor_reads(txn::BatchSet& batches, Stage stage, std::uint32_t positions);
   // Of the floors of the tables that the transaction writes to.
@@ -126,12 +150,18 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   bool same(const SeenRow& row, layout::HeaderWord now);
 
   TransactionState& transaction_;
-  CommitLockOwner owner_;
+  CommitLockOwner commit_locks_;        // where rows are locked at commit
+  std::optional<WriteSetLocks> locks_;  // where they are locked at the fetch
+  LockOwner* owner_ = &commit_locks_;   // one of both
   ReadSet read_set_;
   SeenRows scanned_;
   std::uint32_t unleased_ = 0;  // floors, by their positions, of tables whose rows were read without a lease
   std::uint32_t written_ = 0;   // of tables that the commit writes to
-  bool needs_forgotten_ = false;  // a row was not there yet
+  // Of what may have been missed, so many are older than a READ of the forgotten timestamps.
+  std::uint32_t missed_ = 0;
+  std::uint32_t settled_ = 0;
+  std::uint32_t settling_ = 0;     // by the READs that are under way; 0: there are none
+  fabric::LocalBuffer forgotten_;  // of each memory server
   reactor::PooledVector<Displaced> displaced_;
   fabric::LocalBuffer floors_;  // of each memory server
 };

@@ -27,12 +27,8 @@ constexpr std::uint32_t kMaxRounds = 64;
 TwoPhaseLocking::TwoPhaseLocking(TransactionState& transaction, bool has_waiters)
     : Locking(has_waiters),
       transaction_(transaction),
-      latest_(transaction.worker(), *this),
-      validator_(transaction, *this),
       readers_(transaction.worker().cluster),
-      learned_(transaction.worker().registry.learned()) {
-  decide_by({.visibility = &latest_, .locking = this, .validation = &validator_});
-}
+      learned_(transaction.worker().registry.learned()) {}
 
 TwoPhaseLocking::~TwoPhaseLocking() {
   if (slot_ != nullptr) slot_->drop_holder();
@@ -102,6 +98,13 @@ void TwoPhaseLocking::collect() {
     if (found == lock.unlocked && found.value() != 0) held_.push_back(std::move(lock));
   }
   posted_.clear();
+}
+
+bool TwoPhaseLocking::has_just_taken() const {
+  return std::ranges::any_of(posted_, [](const Held& lock) {
+    const bool by_name = lock.unlocked.value() == 0;
+    return !by_name && layout::load_word(lock.word.data()) == lock.unlocked.value();
+  });
 }
 
 void TwoPhaseLocking::check_locks() {
@@ -215,6 +218,7 @@ reactor::Task<Status> TwoPhaseLocking::request_locks(reactor::PooledVector<RowId
       batches.read(waiter, lock.word.data() + 8, 8);
     }
   }
+  read_behind_locks(batches);
   const Status status = co_await batches.run(transaction().mutable_counters(), Stage::lock);
   if (!status.ok()) {
     collect();
@@ -317,7 +321,7 @@ void TwoPhaseLocking::after_install() {
   }
 }
 
-bool TwoPhaseLocking::end(std::uint64_t generation, const Status& outcome, bool /*wrote*/) {
+bool TwoPhaseLocking::release(std::uint64_t generation, const Status& outcome) {
   txn::WorkerState& worker = transaction().worker();
   // The locks of a lost server are undone once the slot is closed. So are those of a commit whose outcome is
   // not known: if it is committed, it is installed under its locks.

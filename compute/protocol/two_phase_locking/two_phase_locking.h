@@ -31,10 +31,7 @@
 #include <memory>
 
 #include "common/reactor/stable_vector.h"
-#include "compute/commit/read_validator.h"
 #include "compute/protocol/two_phase_locking/reader_words.h"
-#include "compute/txn/concurrency_control.h"
-#include "compute/txn/latest_committed.h"
 #include "compute/txn/lock_owner.h"
 #include "compute/txn/lock_releaser.h"
 #include "compute/txn/locking.h"
@@ -44,10 +41,14 @@
 
 namespace namdb::protocol {
 
-class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOwner {
+// The locks of one transaction. The protocols of this family are two_phase_control.h; those that lock at the
+// fetch only what they will write have it as a part.
+class TwoPhaseLocking : public Locking, public LockOwner {
  public:
+  // The transaction outlives this.
   explicit TwoPhaseLocking(TransactionState& transaction, bool has_waiters = false);
-  ~TwoPhaseLocking() override;
+  TwoPhaseLocking(const TwoPhaseLocking&) = delete;
+  TwoPhaseLocking& operator=(const TwoPhaseLocking&) = delete;
 
   // --- Locking ---
   reactor::Task<Status> before_fetch() override { return begin_locking(); }
@@ -65,16 +66,17 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   bool has_locked(layout::GlobalAddress record) override { return find_lock(record) != nullptr; }
   bool holds_rows() const override { return !held_.empty() || readers_.any(); }
 
-  // --- ConcurrencyControl ---
-  Status may_write(const Access& /*access*/) const override { return {}; }
-  layout::Stamp lock_stamp(layout::Stamp /*stamp*/) override { return own_; }
-  bool waits_for_publish() const override { return false; }
-  bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
+  // The stamp in its lock words. Once it locks.
+  layout::Stamp own_stamp() const { return own_; }
+  // The transaction is over (ConcurrencyControl::end): releases in the background what is still held. False:
+  // nothing is, or others undo the locks.
+  bool release(std::uint64_t generation, const Status& outcome);
 
  protected:
+  ~TwoPhaseLocking();
+
   TransactionState& transaction() const { return transaction_; }
   virtual std::uint32_t draw_priority() { return transaction_.worker().priorities.next(); }
-  layout::Stamp own_stamp() const { return own_; }
   txn::ExecutionSlot& own_slot() { return *slot_; }
   // A transaction that waits for a row that is to be locked, or has just been locked.
   struct SeenWaiter {
@@ -94,6 +96,11 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   reactor::Task<Status> read_again(const reactor::PooledVector<txn::RowId>* rows);
   // Those that have a record.
   reactor::Task<Status> lock_rows(reactor::PooledVector<txn::RowId> rows);
+  // CASes that lock are in the batch that is being made, or in the one that has just run, before
+  // check_locks().
+  bool has_posted() const { return !posted_.empty(); }
+  // Of those, in the batch that has run: some took their locks.
+  bool has_just_taken() const;
 
  private:
   struct Held {
@@ -137,8 +144,6 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   reactor::PooledVector<SeenWaiter> waiters_of(std::span<const txn::RowId> rows) const;
 
   TransactionState& transaction_;
-  LatestCommitted latest_;
-  ReadValidator validator_;
   std::shared_ptr<txn::ExecutionSlot> slot_;
   layout::Stamp own_;
   reactor::StableVector<Held> posted_;

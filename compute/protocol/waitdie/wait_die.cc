@@ -175,7 +175,7 @@ void WaitDie::add_other_words(reactor::PooledVector<txn::HeldLock>& locks) {
 
 bool WaitDie::end(std::uint64_t generation, const Status& outcome, bool wrote) {
   if (outcome.ok() || !outcome.info().retry) transaction().session().priority = 0;
-  return TwoPhaseLocking::end(generation, outcome, wrote);
+  return TwoPhaseControl::end(generation, outcome, wrote);
 }
 
 std::unique_ptr<ConcurrencyControl> make_waitdie_control(TransactionState& transaction) {

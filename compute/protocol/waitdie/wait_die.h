@@ -22,13 +22,13 @@
 #pragma once
 
 #include "common/reactor/stable_vector.h"
-#include "compute/protocol/two_phase_locking/two_phase_locking.h"
+#include "compute/protocol/two_phase_locking/two_phase_control.h"
 
 namespace namdb::protocol {
 
-class WaitDie final : public TwoPhaseLocking {
+class WaitDie final : public TwoPhaseControl {
  public:
-  explicit WaitDie(TransactionState& transaction) : TwoPhaseLocking(transaction, true) {}
+  explicit WaitDie(TransactionState& transaction) : TwoPhaseControl(transaction, true) {}
 
   bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;

@@ -21,6 +21,10 @@ txn::RowId ProcedureTransaction::read(const storage::TableRef& table, std::span<
   return requested_.emplace_back(transaction_.read(table, key));
 }
 
+txn::RowId ProcedureTransaction::get_to_read(const storage::TableRef& table, std::span<const std::byte> key) {
+  return requested_.emplace_back(transaction_.get_to_read(table, key));
+}
+
 reactor::Task<Status> ProcedureTransaction::fetch() {
   Status status = co_await transaction_.fetch();
   co_return status.ok() ? check_requested() : status;

@@ -23,6 +23,7 @@ class ProcedureTransaction final : public txn::Transaction {
   Status rollback_to(Savepoint savepoint) override { return transaction_.rollback_to(savepoint); }
   txn::RowId get(const storage::TableRef& table, std::span<const std::byte> key) override;
   txn::RowId read(const storage::TableRef& table, std::span<const std::byte> key) override;
+  txn::RowId get_to_read(const storage::TableRef& table, std::span<const std::byte> key) override;
   txn::RowId insert(const storage::TableRef& table, std::span<const std::byte> row) override {
     return transaction_.insert(table, row);
   }

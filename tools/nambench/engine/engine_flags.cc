@@ -7,6 +7,7 @@
 #include "common/protocols/protocol.h"
 #include "common/protocols/stages.h"
 #include "compute/cluster/optimisations.h"
+#include "compute/txn/lock_time.h"
 #include "tools/support/servers/server_thread.h"
 
 namespace namdb::nambench {
@@ -48,6 +49,13 @@ Status EngineFlags::check() const {
   const auto code = protocol::parse_stages(*protocol::find_protocol(protocol), stages);
   if (!code.ok())
     return Status(code.status().code(), "--stages: " + code.status().message(), code.status().hint());
+  if (in_process) {
+    const protocol::Preset* const chosen = protocol::find_preset(preset);
+    Status status =
+        txn::check_lock_time(txn::lock_time_of(host.lock_at),
+                             *protocol::find_protocol(chosen == nullptr ? protocol : chosen->protocol));
+    if (!status.ok()) return status;
+  }
   if (memory_servers > 1 && !in_process) return invalid("--memory-servers goes with --in-process");
   return {};
 }
@@ -118,6 +126,9 @@ void add_engine(CLI::App& command, EngineFlags& flags, bool with_in_process) {
   command
       .add_option("--index-reads", flags.host.index_reads, "auto, leaves or calls, as nam-computed's flag")
       ->check(CLI::IsMember({"auto", "leaves", "calls"}))
+      ->group(group);
+  command.add_option("--lock-at", flags.host.lock_at, "auto, commit or fetch, as nam-computed's flag")
+      ->check(CLI::IsMember({"auto", "commit", "fetch"}))
       ->group(group);
   add_without(command, flags.host.without)->group(group);
   command.add_option("--location-cache-mib", flags.location_cache_mib, "Cache of records' locations")

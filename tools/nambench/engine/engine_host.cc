@@ -131,6 +131,7 @@ Result<std::unique_ptr<EngineHost>> EngineHost::open(const EngineHostOptions& op
   worker.snapshot_sharing = txn::snapshot_sharing_of(options.snapshots);
   worker.index_reads = txn::index_reads_of(options.index_reads, transport.value()->name);
   worker.scan_reads = txn::scan_reads_of("auto");
+  worker.lock_time = txn::lock_time_of(options.lock_at);
   worker.optimisations = txn::Optimisations::without(options.without).value_or(txn::Optimisations());
   worker.slot.slots = options.slots_per_worker;
   worker.commit_writes = options.whole_writes ? txn::CommitWrites::whole : txn::CommitWrites::changed;

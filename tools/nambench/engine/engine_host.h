@@ -22,6 +22,7 @@ struct EngineHostOptions {
   std::size_t slots_per_worker = 1;  // as nam-computed's flag
   bool whole_writes = false;         // as nam-computed's flag
   std::string index_reads = "auto";  // as nam-computed's flag
+  std::string lock_at = "auto";      // as nam-computed's flag
   std::string without;               // as nam-computed's flag
   std::string cluster_key_file;      // tcp only; may be empty
   std::string fabric_encryption;     // off, required, or as nam-memoryd's default

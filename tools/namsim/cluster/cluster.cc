@@ -351,6 +351,7 @@ Status Cluster::try_add_compute() {
         std::make_unique<fabric::CheckingClientFabric>(std::move(process->fabric), fabric::CheckingOptions{});
   compute::WorkerOptions worker = options_.worker;
   worker.name = name;
+  if (options_.mixed_lock_times && computes_.size() % 2 == 1) worker.lock_time = txn::LockTime::commit;
   for (std::uint32_t i = 0; i < options_.memory_servers; ++i)
     worker.memory_servers.push_back(memory_address(i));
   Random* random = &world_.random();

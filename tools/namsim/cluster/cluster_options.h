@@ -37,6 +37,8 @@ struct ClusterOptions {
   bool growing_regions = false;   // they begin with a few extents and grow to region_bytes
   memory::Options memory;         // server_id and server_count are set by the cluster
   compute::WorkerOptions worker;  // memory_servers and name are set by the cluster
+  // Every second compute server locks at commit what it writes, whatever the others do (txn/lock_time.h).
+  bool mixed_lock_times = false;
   std::size_t location_cache_bytes = 64U << 10;
   // Memory servers keep a database on their machines' disks, level `flushed`, and open it when they start
   // again.

@@ -134,7 +134,7 @@ class DeadReadersStay final : public Mutant {
   }
 };
 
-// DrTM: the records that have been READ with their leases.
+// The records that have been READ with their leases: DrTM's, and those that are locked as they are read.
 class LeasedRecords : public Mutant {
  protected:
   static std::uint32_t read_bytes() { return record_layout().current_bytes() + 8; }
@@ -177,8 +177,19 @@ class LeasesTrustedTooLong final : public LeasedRecords {
   }
 };
 
+// With timestamps, write sets are locked at commit.
 std::function<void(Scenario&)> under(const char* protocol) {
-  return [protocol](Scenario& scenario) { scenario.cluster.memory.protocol = protocol; };
+  return [protocol](Scenario& scenario) {
+    scenario.cluster.memory.protocol = protocol;
+    if (protocol::find_protocol(protocol)->timestamps) use_lock_times(scenario.cluster, LockTimes::commit);
+  };
+}
+
+std::function<void(Scenario&)> locking_at_fetch_under(const char* protocol) {
+  return [protocol](Scenario& scenario) {
+    scenario.cluster.memory.protocol = protocol;
+    use_lock_times(scenario.cluster, LockTimes::fetch);
+  };
 }
 
 std::function<void(Scenario&)> sharing_under(const char* protocol) {
@@ -191,7 +202,7 @@ std::function<void(Scenario&)> sharing_under(const char* protocol) {
 // Most rows are not there at first.
 std::function<void(Scenario&)> new_rows_under(const char* protocol) {
   return [protocol](Scenario& scenario) {
-    scenario.cluster.memory.protocol = protocol;
+    under(protocol)(scenario);
     scenario.resize({.clients = 6, .keys = 20});
     scenario.workload_options.absent_keys = 18;
     scenario.workload_options.keys_per_transaction = 4;
@@ -242,6 +253,12 @@ std::vector<MutantCase> serializable_mutants() {
       {"under MVCC, a writer does not look at the floor of timestamps",
        "compute/protocol/timestamp_ordering/timestamp_ordering.cc", Emphasis::snapshots, 68,
        "no serial order explains", make_mutant<FloorsNotSeen>, nullptr, new_rows_under("mvcc")},
+      {"a writer that locks as it reads does not look at the leases of what it displaces",
+       "compute/protocol/timestamp_ordering/write_set_locks.cc", Emphasis::snapshots, 1, "write skew",
+       make_mutant<ReadLeasesNotSeen>, nullptr, locking_at_fetch_under("sundial")},
+      {"under MVCC, a writer that locks as it reads does not look at the leases of what it displaces",
+       "compute/protocol/timestamp_ordering/write_set_locks.cc", Emphasis::snapshots, 1, "write skew",
+       make_mutant<ReadLeasesNotSeen>, nullptr, locking_at_fetch_under("mvcc")},
       {"a writer does not look at the read lease of a row", "compute/protocol/drtm/drtm.cc",
        Emphasis::snapshots, 2, "write skew", make_mutant<ReadLeasesNotSeen>, nullptr, under("drtm")},
       {"a read lease is trusted past its end", "compute/protocol/drtm/read_leases.cc", Emphasis::snapshots, 4,

@@ -23,6 +23,8 @@ void run_seeds(std::string_view protocol, const char* workload, std::uint64_t de
     scenario.cluster.memory.stages = stages.value_or(draw_stages(seed));
     scenario.cluster.worker.read_locks = read_locks;
     scenario.cluster.memory.shared_read_locks = read_locks == txn::ReadLocks::shared;
+    if (protocol::find_protocol(protocol)->timestamps)
+      use_lock_times(scenario.cluster, draw_lock_times(seed));
     if (faults) REQUIRE(scenario.use_faults(draw_faults(seed), "seed").ok());
     INFO("namsim run " << scenario.flags());
     const Verdict verdict = run_and_compare(scenario, promised_level(protocol));

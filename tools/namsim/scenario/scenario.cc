@@ -125,6 +125,11 @@ std::string Scenario::flags() const {
     if (!memory.stages.one_sided()) text += " --stages " + memory.stages.text();
   }
   if (memory.shared_read_locks) text += " --read-locks shared";
+  if (const auto* const protocol = protocol::find_protocol(memory.protocol);
+      protocol != nullptr && protocol->timestamps) {
+    text += " --lock-at ";
+    text += cluster.mixed_lock_times ? "mixed" : txn::name_of(cluster.worker.lock_time);
+  }
   if (hosts != 0) {
     text += " --copies " + std::to_string(hosts);
   } else if (cluster.durable) {

@@ -106,6 +106,13 @@ struct Verdict {
 // Any of the combinations, all one-sided more often.
 protocol::StageCode draw_stages(std::uint64_t seed);
 
+// When compute servers lock what they write, under protocols with timestamps: all at commit, all at the
+// fetch, or every second one otherwise than the others.
+enum class LockTimes : std::uint8_t { commit, fetch, mixed };
+// From a generator of its own, as draw_timestamp_vector().
+LockTimes draw_lock_times(std::uint64_t seed);
+void use_lock_times(ClusterOptions& cluster, LockTimes times);
+
 // From a generator of its own: the seed's other draws stay as they were. Whole more often.
 layout::VectorSpread draw_timestamp_vector(std::uint64_t seed);
 

@@ -122,6 +122,17 @@ protocol::StageCode draw_stages(std::uint64_t seed) {
   return code;
 }
 
+LockTimes draw_lock_times(std::uint64_t seed) {
+  Random draw(seed * 472'882'049);
+  if (draw.chance(0.2)) return LockTimes::mixed;
+  return draw.chance(0.5) ? LockTimes::fetch : LockTimes::commit;
+}
+
+void use_lock_times(ClusterOptions& cluster, LockTimes times) {
+  cluster.worker.lock_time = times == LockTimes::commit ? txn::LockTime::commit : txn::LockTime::fetch;
+  cluster.mixed_lock_times = times == LockTimes::mixed;
+}
+
 layout::VectorSpread draw_timestamp_vector(std::uint64_t seed) {
   Random draw(seed * 534'666'757);
   return draw.chance(0.25) ? layout::VectorSpread::partitioned : layout::VectorSpread::whole;

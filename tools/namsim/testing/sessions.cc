@@ -1,27 +1,35 @@
 #include "tools/namsim/testing/sessions.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 namespace namdb::sim {
 namespace {
 
 ClusterOptions options_of(std::string_view protocol, std::string_view stages, txn::ReadLocks read_locks,
-                          bool reader_words) {
+                          bool reader_words, txn::LockTime lock_time) {
   ClusterOptions options;
   options.memory_servers = 2;
   options.region_bytes = 64U << 20;
   options.memory.protocol = protocol;
   options.memory.stages = *protocol::StageCode::parse(stages);
   options.worker.read_locks = read_locks;
+  options.worker.lock_time = lock_time;
   options.memory.shared_read_locks = reader_words || read_locks == txn::ReadLocks::shared;
   return options;
+}
+
+// In a turn of its compute server.
+reactor::Task<void> end_session(std::unique_ptr<SqlClient>* client) {
+  client->reset();
+  co_return;
 }
 
 }  // namespace
 
 Sessions::Sessions(std::string_view protocol, std::string_view stages, txn::ReadLocks read_locks,
-                   bool reader_words)
-    : world_(1), cluster_(world_, options_of(protocol, stages, read_locks, reader_words)) {
+                   bool reader_words, txn::LockTime lock_time)
+    : world_(1), cluster_(world_, options_of(protocol, stages, read_locks, reader_words, lock_time)) {
   for (std::size_t compute = 0; compute < kComputes; ++compute) cluster_.add_compute();
   SqlClient& loader = open(0);
   REQUIRE(done(0, loader, "CREATE TABLE t (id int PRIMARY KEY, g int, h int, v int)"));
@@ -52,6 +60,14 @@ bool Sessions::done(std::size_t compute, SqlClient& client, const std::string& t
   const Status status = run(compute, client, text);
   if (!status.ok()) UNSCOPED_INFO(text << ": " << status.to_string());
   return status.ok();
+}
+
+void Sessions::leave(SqlClient& client) {
+  const auto its =
+      std::ranges::find_if(clients_, [&client](const auto& each) { return each.second.get() == &client; });
+  REQUIRE(its != clients_.end());
+  world_.run(cluster_.node(its->first), end_session(&its->second));
+  clients_.erase(its);
 }
 
 void Sessions::kill(std::size_t compute) {

@@ -20,7 +20,8 @@ class Sessions {
 
   // `reader_words`: whether records have them; otherwise as `read_locks` needs it.
   Sessions(std::string_view protocol, std::string_view stages,
-           txn::ReadLocks read_locks = txn::ReadLocks::automatic, bool reader_words = false);
+           txn::ReadLocks read_locks = txn::ReadLocks::automatic, bool reader_words = false,
+           txn::LockTime lock_time = txn::LockTime::automatic);
 
   SqlClient& open(std::size_t compute);
   Status run(std::size_t compute, SqlClient& client, const std::string& text) {
@@ -32,6 +33,8 @@ class Sessions {
   // Of the last run(), in virtual time.
   std::uint64_t took_ns() const { return took_ns_; }
   void run_for(std::uint64_t duration_ns) { world_.run_for(duration_ns); }
+  // The client's connection ends, perhaps in an open block.
+  void leave(SqlClient& client);
   // With all of its clients.
   void kill(std::size_t compute);
 
