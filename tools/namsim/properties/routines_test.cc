@@ -18,6 +18,8 @@ struct Changes {
   std::string mistake;
 };
 
+constexpr std::uint64_t kPause_ns = 200'000;
+
 // Creates and drops routines, one after the other; the worker knows of each at once.
 reactor::Task<void> change_routines(compute::Worker* worker, Changes* changes) {
   for (std::uint64_t number = 0; !changes->stop; ++number) {
@@ -33,6 +35,8 @@ reactor::Task<void> change_routines(compute::Worker* worker, Changes* changes) {
     if (status.ok()) ++changes->made;
     // The connection may end under way.
     if (!status.ok() && status.code() != ErrorCode::connection_failure) changes->mistake = status.to_string();
+    // Without a pause there are 100,000 changes, which meet the connections' turns no more often.
+    co_await worker->executor().sleep_for(kPause_ns);
   }
 }
 
