@@ -1,4 +1,4 @@
-// A table that the server keeps for itself: found, or made when it is needed first.
+// A table that the server keeps for itself: found, or made when it is needed first, and written to.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
 #include "compute/api/table.h"
+#include "compute/api/transaction.h"
 
 namespace namdb::txn {
 
@@ -28,6 +29,12 @@ inline reactor::Task<Result<storage::TableRef>> find_or_create(Engine* engine, T
   if (!found.ok() && found.status().code() == ErrorCode::undefined_table)
     co_return Status(ErrorCode::catalog_changed, "table \"" + wanted + "\" is being created");
   co_return found;
+}
+
+// Ends the transaction with its changes. A duplicate key that is there already is the fetch's error.
+inline reactor::Task<Status> fetch_and_commit(Transaction* transaction) {
+  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
+  co_return co_await transaction->commit();
 }
 
 }  // namespace namdb::txn

@@ -52,11 +52,6 @@ Status set_integers(layout::RowWriter& values,
   return {};
 }
 
-reactor::Task<Status> fetch_and_commit(Transaction* transaction) {
-  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
-  co_return co_await transaction->commit();
-}
-
 }  // namespace
 
 reactor::Task<Status> LockRows::begin(bool shares) {

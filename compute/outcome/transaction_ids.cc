@@ -122,8 +122,7 @@ reactor::Task<Status> TransactionIds::record_given(Given given) {
   const auto session = engine_.open_session();
   const auto transaction = engine_.begin(*session);
   transaction->insert(*place, row_of(**place, given, kGivenPart, false).bytes());
-  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
-  co_return co_await transaction->commit();
+  co_return co_await fetch_and_commit(transaction.get());
 }
 
 // --- outcomes ---

@@ -162,8 +162,7 @@ reactor::Task<Status> Sequences::insert(std::string name, SequenceDefinition def
   const auto session = engine_.open_session();
   const auto transaction = engine_.begin(*session);
   transaction->insert(*place, row.bytes());
-  if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
-  co_return co_await transaction->commit();
+  co_return co_await fetch_and_commit(transaction.get());
 }
 
 reactor::Task<Status> Sequences::drop(std::vector<std::string> names) {
