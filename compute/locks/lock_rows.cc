@@ -68,7 +68,8 @@ reactor::Task<Status> LockRows::begin(bool shares) {
   co_return Status();
 }
 
-reactor::Task<Status> LockRows::read(std::vector<LockName> names) {
+reactor::Task<Status> LockRows::read(std::vector<LockName> names, bool shares) {
+  if (Status begun = co_await begin(shares); !begun.ok()) co_return begun;
   std::map<LockName, std::size_t> places;
   for (const LockName& name : names) {
     const auto [place, added] = places.try_emplace(name, locks_.size());

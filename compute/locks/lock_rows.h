@@ -41,10 +41,9 @@ class LockRows {
   // The engine outlives this.
   explicit LockRows(Engine& engine) : engine_(engine) {}
 
-  // Finds the tables, or makes them: that of shares only if `shares`. Then begins the transaction.
-  reactor::Task<Status> begin(bool shares);
-  // Once. A name may be there twice.
-  reactor::Task<Status> read(std::vector<LockName> names);
+  // Once: begins the transaction, and reads the locks in it. A name may be there twice. Finds the tables, or
+  // makes them: that of shares only if `shares`.
+  reactor::Task<Status> read(std::vector<LockName> names, bool shares);
   // Of the lock with that number in `names`, as it is with the changes.
   LockMode mode(std::size_t lock) const { return locks_[places_[lock]].mode; }
   // One, or those that share it in the order of their places.
@@ -77,6 +76,7 @@ class LockRows {
   Status write_share(Lock& lock, std::size_t place, const LockOwner& owner);
   void erase_shares(Lock& lock);
   Lock& at(std::size_t lock) { return locks_[places_[lock]]; }
+  reactor::Task<Status> begin(bool shares);
   reactor::Task<Status> read_shares();
 
   Engine& engine_;

@@ -21,11 +21,6 @@ bool tries_again(const Status& status) {
   return !status.ok() && (status.info().retry || status.code() == ErrorCode::unknown_outcome);
 }
 
-reactor::Task<Status> begin_and_read(LockRows* rows, bool shares, std::vector<LockName> names) {
-  if (Status status = co_await rows->begin(shares); !status.ok()) co_return status;
-  co_return co_await rows->read(std::move(names));
-}
-
 }  // namespace
 
 NamedLocks::Holder NamedLocks::draw_holder() {
@@ -92,7 +87,7 @@ reactor::Task<Status> NamedLocks::take_once(std::vector<WantedLock>* wanted, std
     any_shared = any_shared || lock.mode == LockMode::shared;
   }
   LockRows rows(engine_);
-  Status status = co_await begin_and_read(&rows, any_shared, std::move(names));
+  Status status = co_await rows.read(std::move(names), any_shared);
   if (!status.ok()) co_return status;
   for (std::size_t i = 0; i < wanted->size(); ++i) {
     WantedLock& lock = (*wanted)[i];
@@ -164,7 +159,7 @@ reactor::Task<Status> NamedLocks::release_once(const std::vector<Release>* given
     any_shared = any_shared || release.kept == LockMode::shared;
   }
   LockRows rows(engine_);
-  Status status = co_await begin_and_read(&rows, any_shared, std::move(names));
+  Status status = co_await rows.read(std::move(names), any_shared);
   for (std::size_t i = 0; status.ok() && i < given->size(); ++i) {
     const std::vector<LockOwner>& owners = rows.owners(i);
     const auto owner = std::ranges::find(owners, giver);
