@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compute/testing/insert_rows.h"
 #include "tools/nambench/engine/engine_call.h"
 #include "tools/nambench/engine/engine_host.h"
 #include "tools/nambench/engine/memory_use.h"
@@ -52,21 +53,6 @@ Figures least(const Figures& left, const Figures& right) {
   return {{std::min(a.allocations, b.allocations), std::min(a.pooled, b.pooled),
            std::min(a.buffers, b.buffers), std::min(a.copied_bytes, b.copied_bytes)},
           std::min(left.moved_bytes, right.moved_bytes)};
-}
-
-Task<Status> insert_rows(txn::Engine* engine, std::string name, const std::vector<layout::Row>* rows) {
-  auto table = co_await engine->table(name);
-  if (!table.ok()) co_return table.status();
-  const auto session = engine->open_session();
-  for (std::size_t first = 0; first < rows->size(); first += 100) {
-    const auto transaction = engine->begin(*session);
-    for (std::size_t i = first; i < std::min(first + 100, rows->size()); ++i)
-      transaction->insert(*table, (*rows)[i].bytes());
-    Status status = co_await transaction->fetch();
-    if (status.ok()) status = co_await transaction->commit();
-    if (!status.ok()) co_return status;
-  }
-  co_return Status();
 }
 
 Task<Status> create_table(txn::Engine* engine, const workloads::TableSpec* table) {
@@ -176,7 +162,7 @@ void load_smallbank(Bench& bench) {
       if (table.name != "accounts") REQUIRE(row.writer().set_integer(1, 1'000'000).ok());
       rows.push_back(std::move(row));
     }
-    bench.run(insert_rows(bench.engine(), table.name, &rows));
+    bench.run(txn::testing::insert_rows(bench.engine(), table.name, &rows));
   }
 }
 
@@ -192,7 +178,7 @@ void load_tpcc(Bench& bench) {
     std::vector<layout::Row> rows;
     for (std::uint64_t unit = 0; unit < workloads::tpcc::unit_count(scale, i); ++unit)
       workloads::tpcc::make_rows(scale, schema, i, unit, Random(unit), rows);
-    bench.run(insert_rows(bench.engine(), tables[i].name, &rows));
+    bench.run(txn::testing::insert_rows(bench.engine(), tables[i].name, &rows));
     bench.run(create_indexes(bench.engine(), &tables[i]));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "compute/procedure/registry.h"
 #include "compute/procedure/resolve_tables.h"
+#include "compute/testing/insert_rows.h"
 #include "tools/namsim/cluster/cluster.h"
 #include "tools/namsim/workloads/tables.h"
 #include "workloads/procedures.h"
@@ -42,21 +43,6 @@ inline Task<Status> create(txn::Engine* engine, std::span<const workloads::Table
   for (const workloads::TableSpec& table : tables) {
     Status status = co_await create_table(*engine, table.name, table.schema(), 2000,
                                           std::max<std::uint32_t>(table.ring_versions, 4));
-    if (!status.ok()) co_return status;
-  }
-  co_return Status();
-}
-
-inline Task<Status> insert_rows(txn::Engine* engine, std::string name, const std::vector<layout::Row>* rows) {
-  auto table = co_await engine->table(name);
-  if (!table.ok()) co_return table.status();
-  const auto session = engine->open_session();
-  for (std::size_t first = 0; first < rows->size(); first += 100) {
-    const auto transaction = engine->begin(*session);
-    for (std::size_t i = first; i < std::min(first + 100, rows->size()); ++i)
-      transaction->insert(*table, (*rows)[i].bytes());
-    Status status = co_await transaction->fetch();
-    if (status.ok()) status = co_await transaction->commit();
     if (!status.ok()) co_return status;
   }
   co_return Status();
@@ -100,7 +86,7 @@ struct Bench {
     REQUIRE(status.ok());
   }
   void load(const std::string& table, const std::vector<layout::Row>& rows) {
-    const Status status = run(insert_rows(engine(), table, &rows));
+    const Status status = run(txn::testing::insert_rows(engine(), table, &rows));
     INFO(status.to_string());
     REQUIRE(status.ok());
   }
