@@ -90,7 +90,7 @@ TEST_CASE("help and version are complete and succeed") {
   }
 }
 
-TEST_CASE("one daemon a data folder; it ends in order; the folder is its owner's only") {
+TEST_CASE("one daemon a data folder; it ends cleanly; the folder is its owner's only") {
   const Folder folder;
   const std::vector<std::string> arguments = {"--data", folder.data(),  "--region-bytes",
                                               "16MiB",  "--huge-pages", "never"};
@@ -210,7 +210,7 @@ TEST_CASE("memory of a region that may grow is allocated as it grows, where it i
   REQUIRE(length.ok());
   CHECK(*length == 10U << 20);
   CHECK(allocated_bytes(region.descriptor()) == 10U << 20);
-  // More than any machine has: refused, and what was there stays.
+  // More than any machine has: refused, and the memory that was there stays.
   const auto large = RegionMemory::create(2U << 20, 1ULL << 43, HugePages::never);
   REQUIRE(large.ok());
   CHECK((*large)->grow(1ULL << 43).status().code() == ErrorCode::out_of_memory);

@@ -49,10 +49,17 @@ class [[nodiscard]] Status {
 
   bool ok() const { return error_ == nullptr; }
   explicit operator bool() const { return ok(); }
+  // The same error with a DETAIL, which clients are told beside the message. Needs !ok().
+  Status with_detail(std::string detail) && {
+    NAMDB_CHECK(error_ != nullptr);
+    error_->detail = std::move(detail);
+    return std::move(*this);
+  }
   // The rest needs !ok().
   ErrorCode code() const { return payload().code; }
   const std::string& message() const { return payload().message; }
   const std::string& hint() const { return payload().hint; }
+  const std::string& detail() const { return payload().detail; }
   const ErrorInfo& info() const { return error_info(code()); }
   // "name: message (hint)", or "ok".
   std::string to_string() const;
@@ -62,6 +69,7 @@ class [[nodiscard]] Status {
     ErrorCode code;
     std::string message;
     std::string hint;
+    std::string detail = {};
   };
   const Payload& payload() const {
     NAMDB_CHECK(error_ != nullptr);

@@ -68,7 +68,7 @@ TEST_CASE("The command line overrides the file") {
   CHECK(parsed.servers.size() == 1);
 }
 
-TEST_CASE("What is no TOML is an error that names file and line") {
+TEST_CASE("A file that is not TOML is an error that names file and line") {
   CHECK_THAT(parse("data = [unclosed\n").error, Catch::StartsWith("FILE:1: "));
   CHECK_THAT(parse("\ndata \"x\"\n").error, Catch::StartsWith("FILE:2: "));
   CHECK_THAT(parse("data = \"a\"\ndata = \"b\"\n").error, Catch::StartsWith("FILE:2: "));

@@ -44,7 +44,7 @@ struct Checked {
 
 }  // namespace
 
-TEST_CASE("the checking channel lets right use pass, and what it does happens") {
+TEST_CASE("the checking channel lets right operations pass, and they take effect") {
   Checked checked;
   LocalBuffer buffer(checked.channels[0]->pool(), 256);
   buffer.word() = 5;

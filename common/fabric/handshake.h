@@ -63,7 +63,8 @@ class HandshakeStream {
   // The next `length_bytes` bytes; connection_failure when the connection ends or the deadline passes before.
   virtual reactor::Task<Result<std::string>> take(std::size_t length_bytes, std::uint64_t deadline_ns) = 0;
   virtual void send(const void* bytes, std::size_t length_bytes) = 0;
-  // From now on what is sent is encrypted, and what is taken was. Only of dialects that are encrypted.
+  // From now on it encrypts the bytes that it sends, and decrypts those that it takes. Only of dialects
+  // that are encrypted.
   virtual void encrypt(const Secret& sent, const Secret& received);
 
  protected:

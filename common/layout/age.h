@@ -1,6 +1,6 @@
-// Ages of transactions that wait for each other (wait-die): a stamp whose counter is the time at which the
-// transaction began, in ticks of a 32-bit clock that goes round and round (compute/txn/priority_clock.h), so
-// that only transactions of the same half of a round can be compared. The slot makes ages unique.
+// Ages of transactions: a stamp whose counter is the time at which the transaction began, in ticks of a
+// 32-bit clock that goes round and round, so that only transactions of the same half of a round can be
+// compared. The slot makes ages unique.
 #pragma once
 
 #include <cstdint>

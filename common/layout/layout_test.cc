@@ -85,7 +85,8 @@ TEST_CASE("a new record's ring is free and its header word is its body's stamp",
   }
 }
 
-TEST_CASE("reader words lie behind who waits, and nobody has those of a new record", "[layout]") {
+TEST_CASE("reader words lie behind the word of the waiter, and nobody has those of a new record",
+          "[layout]") {
   const RecordLayout layout{.payload_bytes = 16, .reader_words = kReaderWords};
   CHECK(layout.reader_offset(0) == waiter_offset(layout) + 8);
   CHECK(layout.locked_bytes() == layout.reader_offset(kReaderWords));

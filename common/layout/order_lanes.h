@@ -1,5 +1,5 @@
 // Where transactions are put in order before they run, in memory server 0's region behind the timestamp
-// vector: a lane for each worker that orders transactions (compute/txn/sequencer.h).
+// vector: a lane for each worker that orders transactions.
 //   owners   a word for each lane: the slot of its worker, 0 = nobody's yet. By CAS only; a lane whose slot
 //            is not leased any more may be taken.
 //   words    for each lane a word for each of its places: ⟨epoch, number⟩, 32 bits each. The epoch is the

@@ -43,7 +43,7 @@ enum class ColumnType : std::uint8_t {
   interval,                  // months, days and microseconds (wide_value.h)
   decimal,                   // numeric without a precision, or of one above 18 (wide_value.h)
   jsonb,                     // its normal form as a text; 256 bytes unless declared otherwise
-  // Arrays of one dimension: their elements' bytes (compute/sql/value/array.h); likewise.
+  // Arrays of one dimension: the bytes of their elements; likewise.
   boolean_array,
   smallint_array,
   integer_array,
@@ -62,7 +62,7 @@ enum class ColumnType : std::uint8_t {
   bytea_array,
   json_array,
   jsonb_array,
-  time_with_time_zone,  // int64 in the order of such times (compute/sql/value/zoned_time.h)
+  time_with_time_zone,  // int64 in the order of such times: of UTC, then of offsets
   time_with_time_zone_array,
 };
 
@@ -79,7 +79,7 @@ struct Column {
   ColumnType type = ColumnType::bigint;
   // Strings and bytes: the maximum. Interval: its fields and digits, as SQL encodes them; 0: all. Else 0.
   std::uint32_t length_bytes = 0;
-  std::uint8_t precision = 0;  // numeric; decimal, where 0 is none
+  std::uint8_t precision = 0;  // numeric; decimal, where 0 means undeclared
   std::uint8_t scale = 0;      // numeric, decimal
   bool not_null = false;
   std::optional<std::string> default_text;  // in the type's text form

@@ -24,7 +24,7 @@ class Runs {
   Runs(std::span<const std::byte> image, std::size_t payload_bytes)
       : rest_(image.subspan(kImageRuns_offset)), payload_bytes_(payload_bytes) {}
   bool empty() const { return rest_.empty(); }
-  // False if what follows is no run.
+  // False if no run follows.
   bool next(std::uint64_t& offset, std::span<const std::byte>& bytes) {
     if (rest_.size() < 8) return false;
     const std::uint64_t head = load_word(rest_.data());

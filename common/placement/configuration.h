@@ -60,7 +60,7 @@ class Configuration {
   bool learn(const Configuration& other);
 
   std::string encode() const;
-  // Outside input: nullopt where the bytes are none.
+  // Outside input: nullopt where the bytes are malformed.
   static std::optional<Configuration> decode(std::string_view bytes);
 
   friend bool operator==(const Configuration&, const Configuration&) = default;

@@ -42,7 +42,7 @@ TEST_CASE("nothing is learned of another database, or of another number of regio
   CHECK(unknown.database_id() == 1);
 }
 
-TEST_CASE("a configuration's bytes are read back, and others are none", "[placement]") {
+TEST_CASE("a configuration's bytes are read back, and others are malformed", "[placement]") {
   Configuration configuration({"", "host:7400", "unix:/tmp/socket"});
   configuration.set_database_id(0x1234);
   configuration.set(2, {7, "other:7400"});

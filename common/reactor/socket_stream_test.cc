@@ -246,7 +246,7 @@ Task<void> leave_unread(Reactor& reactor, SocketListener& listener, std::size_t 
   CHECK((reset || *read == 1));
 }
 
-TEST_CASE("a peer that is gone is noticed by who has not read all that it sent") {
+TEST_CASE("a reader that has not read all that its peer sent notices that the peer is gone") {
   for (const bool multishot : {true, false}) {
     ReactorOptions options;
     options.use_multishot = multishot;
@@ -321,7 +321,7 @@ Task<void> close_listener(Reactor& reactor, SocketListener& listener) {
   CHECK(status.code() == ErrorCode::connection_failure);
 }
 
-TEST_CASE("closing a listener wakes who accepts") {
+TEST_CASE("closing a listener wakes tasks that accept") {
   for (const bool multishot : {true, false}) {
     ReactorOptions options;
     options.use_multishot = multishot;

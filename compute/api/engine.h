@@ -44,6 +44,8 @@ struct TableDefinition {
   std::vector<storage::ForeignKey> foreign_keys;
 };
 
+struct Violation;
+
 struct IndexDefinition {
   std::string name;
   std::string table;
@@ -51,6 +53,8 @@ struct IndexDefinition {
   bool unique = false;
   bool hash = false;        // then no column is descending
   bool constraint = false;  // UNIQUE: it belongs to the table's definition
+  // Outlives the building; null: nobody asks. With duplicate_key it receives one of the rows, if it is known.
+  Violation* violation = nullptr;
 };
 
 struct TableAlteration;

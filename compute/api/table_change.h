@@ -41,6 +41,8 @@ struct TableReplacement {
   std::vector<IndexDefinition> indexes;  // all but those of the definition; they name no table
   // Outlives the change. Null: the new table has no rows.
   RowChange* rows = nullptr;
+  // As in IndexDefinition; of the new table, whose name is another one then.
+  Violation* violation = nullptr;
 };
 
 }  // namespace namdb::txn

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/layout/global_address.h"
+#include "common/layout/row.h"
 #include "compute/api/table.h"
 #include "compute/api/transaction.h"
 
@@ -16,11 +18,18 @@ namespace namdb::txn {
 
 // The table, constraint and row that a duplicate_key is about.
 struct Violation {
-  storage::TableRef table;             // of the row
+  storage::TableRef table;             // of the row; null: there is none, or it is not known
   std::string constraint;              // or the unique index
   std::vector<std::uint32_t> columns;  // of the table, in the order of the constraint
   std::vector<std::byte> row;          // that has the values which are there already
 };
+
+// Of a unique index that the row violates.
+inline Violation violation_of(storage::TableRef table, const storage::Index& index, layout::RowView row) {
+  Violation violation{std::move(table), index.name, {}, {row.bytes().begin(), row.bytes().end()}};
+  for (const layout::IndexColumn& column : index.shape.columns()) violation.columns.push_back(column.column);
+  return violation;
+}
 
 // The lock of another transaction that led to a serialization_failure.
 struct MetLock {

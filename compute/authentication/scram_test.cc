@@ -36,7 +36,7 @@ TEST_CASE("Two verifiers of one password differ, and each is right", "[scram]") 
   CHECK(make_scram_verifier("q", parsed->salt, parsed->iterations).stored_key != parsed->stored_key);
 }
 
-TEST_CASE("What is no verifier is a password", "[scram]") {
+TEST_CASE("A malformed verifier is a password", "[scram]") {
   const std::string good = scram_verifier("p");
   CHECK(is_scram_verifier(good));
   for (std::size_t length = 0; length < good.size(); ++length)

@@ -80,13 +80,13 @@ reactor::Task<Status> PrimaryLeases::confirm(std::uint64_t began_ns, const Trans
     look(now_ns);
     if (began_ns < all_since_ns_) {
       co_return Status(ErrorCode::serialization_failure,
-                       "a memory server was lost, and what was read there may have changed elsewhere");
+                       "a memory server was lost, and rows that were read there may have changed elsewhere");
     }
     if (held(began_ns)) co_return Status();
     if (cluster_.failed() || gate_.closing()) {
       co_return Status(ErrorCode::connection_failure,
-                       "the connection to a memory server was lost before it was certain that what was read "
-                       "there was still true");
+                       "the connection to a memory server was lost before it was certain that the rows "
+                       "that were read there were still current");
     }
     Status wanted = user->check_interrupt();
     if (!wanted.ok()) co_return wanted;

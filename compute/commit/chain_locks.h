@@ -28,6 +28,7 @@
 #include "compute/cluster/batch_set.h"
 #include "compute/commit/commit_journal.h"
 #include "compute/txn/access.h"
+#include "compute/txn/held_chains.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/row_buffers.h"
 #include "compute/txn/row_parts.h"
@@ -35,7 +36,7 @@
 
 namespace namdb::protocol {
 
-class ChainLocks {
+class ChainLocks final : public HeldChains {
  public:
   ChainLocks(txn::WorkerState& worker, txn::BatchSet& batches, fabric::OperationCounters& counters)
       : worker_(worker), batches_(batches), counters_(counters), buffers_(worker.cluster.pool()) {}
@@ -62,9 +63,10 @@ class ChainLocks {
   reactor::Task<Status> retry(layout::Stamp stamp);
   reactor::Task<Status> place();
 
-  // The lock word of the chain of that main bucket before it was locked; nullopt: it is not held.
-  std::optional<layout::HeaderWord> taken_from(layout::GlobalAddress main) const;
-  bool empty() const { return chains_.empty(); }
+  // --- HeldChains ---
+  std::optional<layout::HeaderWord> taken_from(layout::GlobalAddress main) const override;
+  bool empty() const override { return chains_.empty(); }
+
   std::size_t size() const { return chains_.size(); }
   // The rows in them.
   std::size_t inserts() const { return inserts_; }

@@ -29,7 +29,7 @@
 //            to the one channel that publishes, else once install completed on all servers. Where the
 //            vector does not decide which versions are visible, the commit does not wait for it: publishing
 //            only frees the journal. With passive acknowledgement it then does not wait for the install,
-//            either (compute/commit/passive_installs.h).
+//            either (compute/txn/passive_installs.h).
 //
 // Any failure before log: release exactly the locks that were taken, publish past c only after that is
 // confirmed, abort. A lost channel: aborted before log was posted, unknown_outcome from then on; memory
@@ -44,11 +44,11 @@
 #include "compute/cluster/batch_set.h"
 #include "compute/commit/chain_locks.h"
 #include "compute/commit/commit_journal.h"
-#include "compute/commit/passive_installs.h"
 #include "compute/index/index_writes.h"
 #include "compute/txn/access.h"
 #include "compute/txn/commit_outcomes.h"
 #include "compute/txn/execution_slot.h"
+#include "compute/txn/passive_installs.h"
 #include "compute/txn/row_buffers.h"
 #include "compute/txn/row_parts.h"
 #include "compute/txn/transaction_state.h"

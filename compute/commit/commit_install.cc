@@ -8,8 +8,8 @@
 #include "common/layout/record_trailer.h"
 #include "compute/cluster/stage_times.h"
 #include "compute/commit/commit.h"
-#include "compute/commit/passive_installs.h"
 #include "compute/txn/locking.h"
+#include "compute/txn/passive_installs.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/transaction_state.h"
 

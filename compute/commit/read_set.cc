@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "compute/cluster/catalog_cache.h"
-#include "compute/commit/chain_locks.h"
 #include "compute/index/index_cursor.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lock_resolver.h"
@@ -26,7 +25,7 @@ constexpr std::size_t kRangesAtOnce = 16;
 
 Status changed_reads() {
   return Status(ErrorCode::serialization_failure,
-                "could not serialize access: what the transaction has read was changed by another one");
+                "could not serialize access: another transaction has changed data that this one has read");
 }
 
 // One round trip of validation. Buffers stay where they are until it completed.
@@ -55,7 +54,7 @@ class ReadSet::Round {
   }
 
   // The batches have run.
-  Status check(HeaderWord own_lock, const ChainLocks* chains) {
+  Status check(HeaderWord own_lock, const HeldChains* chains) {
     own_lock_ = own_lock;
     chains_ = chains;
     for (std::size_t i = 0; i < header_count_; ++i) {
@@ -98,7 +97,7 @@ class ReadSet::Round {
 
   TransactionState& transaction_;
   HeaderWord own_lock_;
-  const ChainLocks* chains_ = nullptr;
+  const HeldChains* chains_ = nullptr;
   const SeenHeader* headers_ = nullptr;
   std::size_t header_count_ = 0;
   const SeenBucket* buckets_ = nullptr;
@@ -193,9 +192,10 @@ void ReadSet::add(GlobalAddress address, const layout::Bucket& bucket, bool main
       {address, bucket.checksum, main ? std::optional(HeaderWord(bucket.lock_word)) : std::nullopt});
 }
 
-// All is posted after this was called, so what is found as it was read was so at the moment of the call.
+// All is posted after this was called, so a row that is found as it was read was so at the moment of the
+// call.
 reactor::Task<Status> ReadSet::validate(TransactionState* transaction, HeaderWord own_lock,
-                                        const ChainLocks* chains) {
+                                        const HeldChains* chains) {
   txn::Cluster& cluster = transaction->worker().cluster;
   txn::BatchSet batches(cluster);
   std::size_t header = 0;
@@ -252,7 +252,7 @@ bool ReadSet::post_checks(TransactionState& transaction, layout::ServerId server
   return true;
 }
 
-Status ReadSet::check_posted(HeaderWord own_lock, const ChainLocks* chains) const {
+Status ReadSet::check_posted(HeaderWord own_lock, const HeldChains* chains) const {
   return posted_->check(own_lock, chains);
 }
 

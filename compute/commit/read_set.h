@@ -48,12 +48,12 @@ class ReadSet {
   // Error serialization_failure. `own_lock`: the lock word of this transaction in records; `chains`: those
   // that it holds, or null.
   reactor::Task<Status> validate(TransactionState* transaction, layout::HeaderWord own_lock,
-                                 const ChainLocks* chains);
+                                 const HeldChains* chains);
   // The same in two parts, for READs that are sent with others, all to that server: adds them, unless some
   // are for another server, or there are more than one round trip's. Nothing is added to the set in between.
   bool post_checks(TransactionState& transaction, layout::ServerId server, txn::BatchSet& batches);
   // The batches have run.
-  Status check_posted(layout::HeaderWord own_lock, const ChainLocks* chains) const;
+  Status check_posted(layout::HeaderWord own_lock, const HeldChains* chains) const;
 
  private:
   struct SeenHeader {

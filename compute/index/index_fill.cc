@@ -54,7 +54,8 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
 }
 
 reactor::Task<Status> settle_rivals(TransactionState* transaction, storage::TableRef table,
-                                    storage::IndexRef index, std::vector<IndexRivals>* rivals) {
+                                    storage::IndexRef index, std::vector<IndexRivals>* rivals,
+                                    txn::Violation* violation) {
   std::deque<LatestRow> rows;
   for (const IndexRivals& pair : *rivals) {
     rows.emplace_back(table, pair.first);
@@ -73,6 +74,7 @@ reactor::Task<Status> settle_rivals(TransactionState* transaction, storage::Tabl
     const LatestRow& second = rows[2 * i + 1];
     IndexRivals& pair = (*rivals)[i];
     if (has_values(first, pair) && has_values(second, pair)) {
+      if (violation != nullptr) *violation = txn::violation_of(table, *index, second.row());
       co_return Status(ErrorCode::duplicate_key, "could not create unique index \"" + index->name + "\"",
                        "two rows have the same values in its columns");
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/layout/row.h"
+#include "compute/api/transaction_facts.h"
 #include "compute/txn/transaction_state.h"
 
 namespace namdb::protocol {
@@ -27,8 +28,10 @@ reactor::Task<Status> load_entries(txn::WorkerState* worker, storage::IndexRef i
 
 // Checks the newest versions of the rivals' rows, and leaves in `rivals` those that cannot be decided yet.
 // Errors duplicate_key when both rows of a pair have the values, serialization_failure when there are too
-// many to know them all. `transaction` is fresh.
+// many to know them all. `transaction` is fresh. `violation` may be null; with duplicate_key it receives one
+// of the rows.
 reactor::Task<Status> settle_rivals(TransactionState* transaction, storage::TableRef table,
-                                    storage::IndexRef index, std::vector<IndexRivals>* rivals);
+                                    storage::IndexRef index, std::vector<IndexRivals>* rivals,
+                                    txn::Violation* violation);
 
 }  // namespace namdb::protocol

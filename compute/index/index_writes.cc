@@ -2,11 +2,11 @@
 
 #include "common/layout/index_page.h"
 #include "common/layout/same_fields.h"
-#include "compute/index/verdict_queue.h"
 #include "compute/txn/backoff.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/transaction_state.h"
 #include "compute/txn/validation.h"
+#include "compute/txn/verdict_queue.h"
 
 namespace namdb::protocol {
 

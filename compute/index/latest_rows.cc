@@ -7,9 +7,10 @@
 namespace namdb::protocol {
 namespace {
 
-// The lookup has found a record.
-LatestRow::State state_of(const Lookup& lookup) {
-  if (!lookup.current_is_visible() || lookup.header_seen() != lookup.current().header_word()) {
+// The lookup has found a record. One that the transaction itself has locked stays as it is.
+LatestRow::State state_of(const Lookup& lookup, const Visibility& visibility) {
+  const bool is_free = lookup.header_seen() == lookup.current().header_word();
+  if (!lookup.current_is_visible() || !(is_free || visibility.holds(lookup.record()))) {
     return LatestRow::State::undecided;
   }
   return lookup.state() == Lookup::State::present ? LatestRow::State::present : LatestRow::State::absent;
@@ -51,7 +52,7 @@ reactor::Task<Status> read_latest(TransactionState* transaction, std::deque<Late
     std::vector<LatestRow*> not_there;
     for (LatestRow* row : wanted) {
       if (row->lookup.has_record()) {
-        row->state = state_of(row->lookup);
+        row->state = state_of(row->lookup, transaction->visibility());
       } else if (again) {
         row->state = LatestRow::State::absent;
       } else if (!row->lookup.chain_lock().locked() || row->lookup.chain_lock() == own_lock) {

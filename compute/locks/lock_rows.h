@@ -60,8 +60,8 @@ class LockRows {
   void erase(std::size_t lock);
 
   bool has_changes() const { return transaction_->has_writes(); }
-  // Also without changes: until then nothing says that what was read is of one moment. A row that another
-  // session has inserted meanwhile is a serialization_failure.
+  // Also without changes: until then nothing says that the rows that were read are of one moment. A row
+  // that another session has inserted meanwhile is a serialization_failure.
   reactor::Task<Status> commit();
 
  private:

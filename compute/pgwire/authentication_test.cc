@@ -236,7 +236,7 @@ TEST_CASE("new rules are for new connections", "[authentication]") {
   CHECK(refusal(Visitor(world, "unix").start("app")).starts_with("28000 no access rule"));
 }
 
-TEST_CASE("exchanges that are none end the connection", "[authentication]") {
+TEST_CASE("malformed exchanges end the connection", "[authentication]") {
   World world;
   world.set_role("app", role_with("secret"));
   const auto after = [&](const std::vector<std::string>& sent) {

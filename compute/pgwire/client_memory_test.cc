@@ -77,7 +77,7 @@ TEST_CASE("sessions that prepare the same text share its plan, until the catalog
   CHECK(used(world) == 0);
 }
 
-TEST_CASE("a shared plan does not keep the time of who prepared it first", "[memory]") {
+TEST_CASE("a shared plan does not keep the time of the session that prepared it first", "[memory]") {
   World world;
   TestClient first = TestClient::ready(world);
   TestClient second = TestClient::ready(world);

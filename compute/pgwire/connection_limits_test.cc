@@ -204,7 +204,7 @@ TEST_CASE("prepared statements and portals of a session are bounded", "[limits]"
   std::string bytes;
   for (std::size_t i = 0; i <= sql::kMaxPrepared; ++i) bytes += parse("s" + std::to_string(i), "SELECT 1");
   auto messages = client.ask(bytes + sync());
-  CHECK(sqlstate(messages) == "54000");
+  CHECK(sqlstate(messages) == "53200");
   CHECK(messages.size() == sql::kMaxPrepared + 2);
   CHECK(kinds(client.ask(bind("", "s1") + execute("") + sync())) == "2DCZ");
   client.ask(query("DEALLOCATE ALL"));
@@ -215,9 +215,15 @@ TEST_CASE("prepared statements and portals of a session are bounded", "[limits]"
     for (int i = 0; i < count; ++i) binds += bind("p" + std::to_string(i), "text", {megabyte});
     return binds;
   };
-  CHECK(sqlstate(client.ask(portals(70) + sync())) == "54000");
+  CHECK(sqlstate(client.ask(portals(70) + sync())) == "53200");
   for (int round = 0; round < 2; ++round)
     CHECK(kinds(client.ask(portals(60) + sync())) == std::string(60, '2') + "Z");
+  client.ask(parse("one", "SELECT 1") + sync());
+  std::string many;
+  for (std::size_t i = 0; i <= sql::kMaxPrepared; ++i) many += bind("p" + std::to_string(i), "one", {});
+  messages = client.ask(many + sync());
+  CHECK(sqlstate(messages) == "53200");
+  CHECK(messages.size() == sql::kMaxPrepared + 2);
 }
 
 }  // namespace namdb::pgwire

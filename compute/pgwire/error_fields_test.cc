@@ -58,9 +58,26 @@ TEST_CASE("a duplicate key names the constraint, its columns and their values", 
   REQUIRE(find_error(extended) != nullptr);
   CHECK(said(*find_error(extended)) == "23505|public|t||t_pkey|Key (id)=(7) already exists.");
   CHECK(said(scene.error_of("SELECT 1 / 0")) == "22012|||||");
-  // Rows that are there already.
+}
+
+TEST_CASE("duplicates that keep a constraint from being made name it and their values", "[errors]") {
+  Scene scene;
   CHECK(scene.error_of("INSERT INTO t VALUES (20, 'a', 5), (21, 'b', 5)").field('C').empty());
-  CHECK(said(scene.error_of("CREATE UNIQUE INDEX ns ON t (n)")) == "23505|public|t||ns|");
+  CHECK(said(scene.error_of("CREATE UNIQUE INDEX ns ON t (n)")) ==
+        "23505|public|t||ns|Key (n)=(5) is duplicated.");
+  CHECK(said(scene.error_of("CREATE UNIQUE INDEX ON t ((n + 1), n)")) ==
+        "23505|public|t||t_expr_n_idx|Key ((n + 1), n)=(6, 5) is duplicated.");
+  CHECK(said(scene.error_of("ALTER TABLE t ADD UNIQUE (n)")) ==
+        "23505|public|t||t_n_key|Key (n)=(5) is duplicated.");
+  CHECK(said(scene.error_of("ALTER TABLE t ADD CONSTRAINT once UNIQUE (n)")) ==
+        "23505|public|t||once|Key (n)=(5) is duplicated.");
+  CHECK(scene.error_of("CREATE TABLE bare (a integer, \"B\" char(3))").field('C').empty());
+  CHECK(scene.error_of("INSERT INTO bare VALUES (1, 'x'), (2, 'x'), (1, 'x')").field('C').empty());
+  CHECK(said(scene.error_of("ALTER TABLE bare ADD PRIMARY KEY (a, \"B\")")) ==
+        "23505|public|bare||bare_pkey|Key (a, \"B\")=(1, x  ) is duplicated.");
+  CHECK(said(scene.error_of("BEGIN; ALTER TABLE bare ADD PRIMARY KEY (\"B\")")) ==
+        "23505|public|bare||bare_pkey|Key (\"B\")=(x  ) is duplicated.");
+  CHECK(scene.error_of("ROLLBACK").field('C').empty());
 }
 
 TEST_CASE("a NULL where there must be a value names the column and shows the row", "[errors]") {
@@ -104,6 +121,133 @@ TEST_CASE("a row that violates a foreign key names the constraint, the key and t
         "23503|public|child||child_t_fkey|Key (id)=(7) is still referenced from table \"child\".");
 }
 
+TEST_CASE("a text that is no array is told of what is wrong with it", "[errors]") {
+  Scene scene;
+  const std::vector<std::pair<std::string, std::string>> faults = {
+      {"1,2}", "Array value must start with \"{\" or dimension information."},
+      {"", "Array value must start with \"{\" or dimension information."},
+      {"{1,2", "Unexpected end of input."},
+      {"{\"a", "Unexpected end of input."},
+      {"{\"a\"", "Unexpected end of input."},
+      {"{", "Unexpected end of input."},
+      {"{1,,2}", "Unexpected \",\" character."},
+      {"{,1}", "Unexpected \",\" character."},
+      {"{1,}", "Unexpected \"}\" character."},
+      {"{1{2}", "Unexpected \"{\" character."},
+      {"{\"a\"b}", "Unexpected array element."},
+      {"{a\"b\"}", "Unexpected array element."},
+      {"{1,2}x", "Junk after closing right brace."},
+  };
+  for (const auto& [literal, detail] : faults) {
+    CAPTURE(literal);
+    const Received error = scene.error_of("SELECT '" + literal + "'::text[]");
+    CHECK(error.field('C') == "22P02");
+    CHECK(error.field('D') == detail);
+  }
+}
+
+TEST_CASE("a text that is no json is told of what is wrong with it", "[errors]") {
+  Scene scene;
+  const std::vector<std::pair<std::string, std::string>> faults = {
+      {"", "The input string ended unexpectedly."},
+      {"[1,", "The input string ended unexpectedly."},
+      {"{\"a\":", "The input string ended unexpectedly."},
+      {"{\"a\"", "The input string ended unexpectedly."},
+      {"[[1]", "The input string ended unexpectedly."},
+      {"nul", "Token \"nul\" is invalid."},
+      {"[1, yes]", "Token \"yes\" is invalid."},
+      {"+1", "Token \"+\" is invalid."},
+      {"01", "Token \"01\" is invalid."},
+      {"-", "Token \"-\" is invalid."},
+      {"1.", "Token \"1.\" is invalid."},
+      {"1e+", "Token \"1e+\" is invalid."},
+      {"12ab_c ", "Token \"12ab_c\" is invalid."},
+      {"\"abc", "Token \"\"abc\" is invalid."},
+      {"\"\\u12", "Token \"\"\\u12\" is invalid."},
+      {"\"\\u12g4\"", "\"\\u\" must be followed by four hexadecimal digits."},
+      {"\"\\x\"", "Escape sequence \"\\x\" is invalid."},
+      {"\"a\tb\"", "Character with value 0x09 must be escaped."},
+      {"1 2", "Expected end of input, but found \"2\"."},
+      {"{} []", "Expected end of input, but found \"[\"."},
+      {"}", "Expected JSON value, but found \"}\"."},
+      {"[1,]", "Expected JSON value, but found \"]\"."},
+      {"[,1]", "Expected JSON value, but found \",\"."},
+      {"{1:2}", "Expected string or \"}\", but found \"1\"."},
+      {"{\"a\":1,}", "Expected string, but found \"}\"."},
+      {"{\"a\" 1}", "Expected \":\", but found \"1\"."},
+      {"{\"a\":}", "Expected JSON value, but found \"}\"."},
+      {"{\"a\":1 \"b\":2}", "Expected \",\" or \"}\", but found \"\"b\"\"."},
+      {"{\"a\":[1}", "Expected \",\" or \"]\", but found \"}\"."},
+  };
+  for (const auto& [literal, detail] : faults) {
+    for (const std::string type : {"json", "jsonb"}) {
+      CAPTURE(literal, type);
+      const Received error = scene.error_of("SELECT '" + literal + "'::" + type);
+      CHECK(error.field('C') == "22P02");
+      CHECK(error.field('D') == detail);
+    }
+  }
+}
+
+TEST_CASE("a view that cannot be changed is told of the reason", "[errors]") {
+  Scene scene;
+  const auto views = [](const std::string& those) {
+    return "Views " + those + " are not automatically updatable.";
+  };
+  const std::vector<std::pair<std::string, std::string>> reasons = {
+      {"SELECT DISTINCT n FROM t LIMIT 1", views("containing DISTINCT")},
+      {"SELECT n, count(*) FROM t GROUP BY n HAVING count(*) > 1", views("containing GROUP BY")},
+      {"SELECT 1 AS one FROM t HAVING count(*) > 1", views("containing HAVING")},
+      {"SELECT n FROM t UNION ALL SELECT n FROM t", views("containing UNION, INTERSECT, or EXCEPT")},
+      {"WITH w AS (SELECT 1 AS n) SELECT t.n FROM t, w", views("containing WITH")},
+      {"SELECT n FROM t LIMIT 1", views("containing LIMIT or OFFSET")},
+      {"SELECT n FROM t OFFSET 1", views("containing LIMIT or OFFSET")},
+      {"SELECT max(n) AS n FROM t", views("that return aggregate functions")},
+      {"SELECT rank() OVER (ORDER BY n) AS n FROM t", views("that return window functions")},
+      {"SELECT a.n FROM t a JOIN t b ON a.id = b.id",
+       views("that do not select from a single table or view")},
+      {"SELECT a.n FROM t a, t b", views("that do not select from a single table or view")},
+      {"SELECT 1 AS n", views("that do not select from a single table or view")},
+      {"SELECT n + 1 AS n FROM t", views("that have no updatable columns")},
+  };
+  for (const auto& [sql, detail] : reasons) {
+    CAPTURE(sql);
+    CHECK(scene.error_of("CREATE OR REPLACE VIEW v AS " + sql).field('C').empty());
+    const Received error = scene.error_of("DELETE FROM v");
+    CHECK(error.field('C') == "55000");
+    CHECK(error.field('D') == detail);
+    CHECK(scene.error_of("DROP VIEW v").field('C').empty());
+  }
+}
+
+TEST_CASE("a function whose last statement gives another result is told of the difference", "[errors]") {
+  Scene scene;
+  const std::vector<std::pair<std::string, std::string>> faults = {
+      {"RETURNS integer LANGUAGE sql AS 'INSERT INTO t VALUES (1)'",
+       "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."},
+      {"RETURNS integer LANGUAGE sql AS 'SELECT 1, 2'", "Final statement must return exactly one column."},
+      {"RETURNS integer LANGUAGE sql AS 'SELECT code FROM t'", "Actual return type is character varying."},
+      {"RETURNS TABLE (a integer, b integer) LANGUAGE sql AS 'SELECT 1'",
+       "Final statement returns too few columns."},
+      {"RETURNS TABLE (a integer, b integer) LANGUAGE sql AS 'SELECT 1, 2, 3'",
+       "Final statement returns too many columns."},
+      {"RETURNS TABLE (a integer, b integer) LANGUAGE sql AS 'SELECT 1, code, 3 FROM t'",
+       "Final statement returns character varying instead of integer at column 2."},
+  };
+  for (const auto& [definition, detail] : faults) {
+    CAPTURE(definition);
+    const Received error = scene.error_of("CREATE FUNCTION f() " + definition);
+    CHECK(error.field('C') == "42P13");
+    CHECK(error.field('D') == detail);
+  }
+  CHECK(scene.error_of("CREATE FUNCTION g(OUT a integer, OUT b integer) LANGUAGE sql AS 'SELECT 1, 2'")
+            .field('C')
+            .empty());
+  CHECK(said(scene.error_of(
+            "CREATE OR REPLACE FUNCTION g(OUT a integer, OUT b bigint) LANGUAGE sql AS 'SELECT 1, 2'")) ==
+        "42P13|||||Row type defined by OUT parameters is different.");
+}
+
 TEST_CASE("an error says where in the statement it lies", "[errors]") {
   Scene scene;
   CHECK(scene.at("SELEC 1; SELECT 2") == "SELE");
@@ -136,6 +280,18 @@ TEST_CASE("an error says where in the statement it lies", "[errors]") {
   CHECK(scene.at("SELECT code FROM t GROUP BY code HAVING n > 1") == "n > ");
   CHECK(scene.at("SELECT code FROM t GROUP BY code ORDER BY n + 1") == "n + ");
   CHECK(scene.at("SELECT DISTINCT code FROM t ORDER BY code, n") == "n");
+  CHECK(scene.at("SELECT rank() OVER nosuch FROM t") == "nosu");
+  CHECK(scene.at("SELECT rank() OVER (nosuch) FROM t") == "(nos");
+  CHECK(scene.at("SELECT 1 FROM t WINDOW v AS (ORDER BY n), w AS (nosuch)") == "(nos");
+  CHECK(scene.at("SELECT 1 FROM t WINDOW w AS (ORDER BY n), w AS (PARTITION BY id)") == "(PAR");
+  CHECK(scene.at("SELECT rank() OVER (w PARTITION BY id) FROM t WINDOW w AS (ORDER BY n)") == "(w P");
+  CHECK(scene.at("SELECT rank() OVER (w ORDER BY id) FROM t WINDOW w AS (ORDER BY n)") == "(w O");
+  CHECK(scene.at("SELECT rank() OVER (w) FROM t WINDOW w AS (ROWS 1 PRECEDING)") == "(w) ");
+  CHECK(scene.at("SELECT sum(n) OVER (GROUPS 1 PRECEDING) FROM t") == "(GRO");
+  CHECK(scene.at("SELECT sum(n) OVER w FROM t WINDOW w AS (ORDER BY n, id RANGE 1 PRECEDING)") == "(ORD");
+  CHECK(scene.at("SELECT sum(n) OVER (ORDER BY n ROWS n PRECEDING) FROM t") == "n PR");
+  CHECK(scene.at("SELECT sum(n) OVER (ORDER BY n ROWS true PRECEDING) FROM t") == "true");
+  CHECK(scene.at("SELECT sum(n) OVER (ORDER BY code RANGE 1 PRECEDING) FROM t") == "1 PR");
   CHECK(scene.at("INSERT INTO t VALUES (7)") == "nowhere");
   // In characters, and in prepared statements too.
   CHECK(scene.error_of("SELECT 'äöü', nosuch").field('P') == "15");

@@ -185,7 +185,7 @@ void MessageWriter::error(std::string_view severity, const Status& status, const
   field('V', severity);
   field('C', fields.sqlstate.empty() ? status.info().sqlstate : std::string_view(fields.sqlstate));
   field('M', sql::without_prefixes(status.message()));
-  field_if_any('D', sql::without_prefixes(fields.detail));
+  field_if_any('D', sql::without_prefixes(fields.detail.empty() ? status.detail() : fields.detail));
   field_if_any('H', sql::without_prefixes(status.hint()));
   field_if_any('W', fields.context);
   if (fields.position != 0) field('P', std::to_string(fields.position));

@@ -96,7 +96,7 @@ TEST_CASE("answers leave in one write, as without TLS", "[tls]") {
   CHECK(client.below().pipe().writes == writes + 1);
 }
 
-TEST_CASE("TLS 1.2 is spoken, what is older is not", "[tls]") {
+TEST_CASE("TLS 1.2 is spoken, older versions are not", "[tls]") {
   TlsWorld world;
   TlsClient client(world);
   ::SSL_set_max_proto_version(client.session(), TLS1_2_VERSION);

@@ -112,7 +112,7 @@ reactor::Task<Status> IndexBalance::rebuild_one(SchemaWorker& worker, TreeIndexB
   control::IndexDescriptor wanted;
   wanted.set_replaces(index->id());
   wanted.set_balanced_bytes(sum);
-  status = co_await builder.build(table, &wanted);
+  status = co_await builder.build(table, &wanted, nullptr);
   if (!status.ok()) {
     failed_bytes_[index->id()] = sum;
     co_return status;

@@ -25,7 +25,7 @@ reactor::Task<Status> Indexes::create(TableRef table, txn::IndexDefinition defin
     added.set_column(column.column);
     added.set_descending(column.descending);
   }
-  co_return co_await trees_.build(table, &wanted);
+  co_return co_await trees_.build(table, &wanted, definition.violation);
 }
 
 reactor::Task<Status> Indexes::rebuild(std::string name) {
@@ -42,7 +42,7 @@ reactor::Task<Status> Indexes::rebuild(std::string name) {
     // One that is being built in its place has its name, and a higher id.
     if (wanted.replaces() == 0) wanted.set_replaces(index->id);
   }
-  co_return co_await trees_.build(table, &wanted);
+  co_return co_await trees_.build(table, &wanted, nullptr);
 }
 
 reactor::Task<Status> Indexes::drop(std::string name, bool constraint) {

@@ -22,13 +22,17 @@ constexpr std::size_t kPart_bytes = 4 << 20;
 constexpr std::size_t kCommit_rows = 512;
 constexpr std::uint32_t kReadAttempts = 64;
 
-// Of rows that are in the table already.
-Status cannot_be_unique(const txn::Transaction& transaction, Status status) {
+// Of rows that are in the table already. `noted` may be null.
+Status cannot_be_unique(const txn::Transaction& transaction, Status status, txn::Violation* noted) {
   const txn::TransactionFacts* const facts = txn::transaction_facts(&transaction);
   if (status.code() != ErrorCode::duplicate_key || facts == nullptr || facts->violation() == nullptr)
     return status;
   // A hidden name ends where the final one does.
   const std::string name(facts->violation()->constraint.c_str());
+  if (noted != nullptr) {
+    *noted = *facts->violation();
+    noted->constraint = name;
+  }
   return Status(ErrorCode::duplicate_key, "could not create unique index \"" + name + "\"",
                 "two rows have the same key");
 }
@@ -70,7 +74,7 @@ reactor::Task<Status> TableReplacements::fill_and_replace(const txn::TableReplac
   Status status = co_await steps_.wait_for_writers(created.catalog_version);
   if (!status.ok()) co_return status;
   if (replacement->rows != nullptr) {
-    status = co_await copy(replacement->table, table, replacement->rows);
+    status = co_await copy(replacement, table);
     if (!status.ok()) co_return status;
   }
   control::ReplaceTableRequest request;
@@ -84,7 +88,8 @@ reactor::Task<Status> TableReplacements::fill_and_replace(const txn::TableReplac
   co_return Status();
 }
 
-reactor::Task<Status> TableReplacements::copy(TableRef from, TableRef to, txn::RowChange* change) {
+reactor::Task<Status> TableReplacements::copy(const txn::TableReplacement* replacement, TableRef to) {
+  const TableRef from = replacement->table;
   const txn::WorkerState& state = worker_.worker_state();
   protocol::ScanPosition position;
   const std::size_t end = from->arrays.size();
@@ -102,9 +107,9 @@ reactor::Task<Status> TableReplacements::copy(TableRef from, TableRef to, txn::R
     }
     attempts = 0;
     changed.clear();
-    status = co_await change->change(&rows, &changed);
+    status = co_await replacement->rows->change(&rows, &changed);
     if (!status.ok()) co_return status;
-    status = co_await insert(to, &changed);
+    status = co_await insert(to, &changed, replacement->violation);
     if (!status.ok()) co_return status;
   }
   co_return Status();
@@ -129,7 +134,8 @@ reactor::Task<Status> TableReplacements::read_part(TableRef table, protocol::Sca
 }
 
 reactor::Task<Status> TableReplacements::insert(TableRef table,
-                                                const std::vector<std::vector<std::byte>>* rows) {
+                                                const std::vector<std::vector<std::byte>>* rows,
+                                                txn::Violation* violation) {
   for (std::size_t begun = 0; begun < rows->size(); begun += kCommit_rows) {
     const std::size_t end = std::min(rows->size(), begun + kCommit_rows);
     for (std::uint32_t attempt = 1;; ++attempt) {
@@ -140,7 +146,7 @@ reactor::Task<Status> TableReplacements::insert(TableRef table,
       Status status = co_await transaction->commit();
       if (status.ok()) break;
       if (!status.info().retry || attempt >= kReadAttempts)
-        co_return cannot_be_unique(*transaction, std::move(status));
+        co_return cannot_be_unique(*transaction, std::move(status), violation);
       co_await worker_.back_off(attempt);
     }
   }

@@ -34,11 +34,13 @@ class TableReplacements {
 
  private:
   reactor::Task<Status> fill_and_replace(const txn::TableReplacement* replacement, CreatedTable created);
-  reactor::Task<Status> copy(storage::TableRef from, storage::TableRef to, txn::RowChange* change);
+  reactor::Task<Status> copy(const txn::TableReplacement* replacement, storage::TableRef to);
   // The next rows of the table, from the position, which is then moved.
   reactor::Task<Status> read_part(storage::TableRef table, protocol::ScanPosition* position,
                                   std::vector<layout::Row>* rows);
-  reactor::Task<Status> insert(storage::TableRef table, const std::vector<std::vector<std::byte>>* rows);
+  // `violation` as in TableReplacement.
+  reactor::Task<Status> insert(storage::TableRef table, const std::vector<std::vector<std::byte>>* rows,
+                               txn::Violation* violation);
   reactor::Task<void> undo(std::uint32_t table);
 
   SchemaWorker& worker_;

@@ -177,9 +177,9 @@ reactor::Task<Status> Tables::prepare_indexes(control::FinishCreateTableRequest*
 }
 
 // Memory server 0 is asked no more where the connection to it is lost: it may have finished the table, and
-// what the others have of it must stay then. With the table, a memory server discards what it has of the
-// table's indexes. A server that has not prepared the table refuses. A call that fails otherwise has lost
-// the connection: another worker then finds that the catalog does not have the table.
+// the others' parts of it must stay then. With the table, a memory server discards its parts of the table's
+// indexes. A server that has not prepared the table refuses. A call that fails otherwise has lost the
+// connection: another worker then finds that the catalog does not have the table.
 reactor::Task<void> Tables::abandon(control::FinishCreateTableRequest* request) {
   if (state_.cluster.channel(0).failed()) co_return;
   control::DiscardTableRequest discard;

@@ -22,19 +22,35 @@ constexpr std::uint32_t kSampleAttempts = 8;
 
 }  // namespace
 
-reactor::Task<Status> TreeIndexBuilder::build(TableRef table, const control::IndexDescriptor* wanted) {
+// Enters the rows of one index.
+class TreeIndexBuilder::Entries final : public EntryWriter {
+ public:
+  // `worker` outlives this; so does `violation`, which may be null.
+  Entries(SchemaWorker& worker, txn::Violation* violation) : worker_(worker), violation_(violation) {}
+
+  reactor::Task<Status> enter(protocol::EngineTransaction& scan, TableRef table, IndexRef index,
+                              const std::vector<layout::Row>* rows) override;
+
+ private:
+  SchemaWorker& worker_;
+  txn::Violation* violation_;
+};
+
+reactor::Task<Status> TreeIndexBuilder::build(TableRef table, const control::IndexDescriptor* wanted,
+                                              txn::Violation* violation) {
   control::BeginCreateIndexRequest begin;
   *begin.mutable_index() = *wanted;
   control::BeginCreateIndexReply begun;
   Status status = co_await worker_.worker_state().cluster.call(0, control::BEGIN_CREATE_INDEX, begin, &begun);
   if (!status.ok()) co_return status;
   control::IndexDescriptor* index = begun.mutable_index();
-  status = co_await build_begun(table, index);
+  status = co_await build_begun(table, index, violation);
   if (!status.ok()) co_await steps_.abandon(index->id());
   co_return status;
 }
 
-reactor::Task<Status> TreeIndexBuilder::build_begun(TableRef table, control::IndexDescriptor* index) {
+reactor::Task<Status> TreeIndexBuilder::build_begun(TableRef table, control::IndexDescriptor* index,
+                                                    txn::Violation* violation) {
   txn::WorkerState& state = worker_.worker_state();
   auto splits = co_await choose_splits(table, index);
   if (!splits.ok()) co_return splits.status();
@@ -46,7 +62,8 @@ reactor::Task<Status> TreeIndexBuilder::build_begun(TableRef table, control::Ind
   control::AdvanceIndexReply advanced;
   status = co_await state.cluster.call(0, control::ADVANCE_INDEX, advance, &advanced);
   if (!status.ok()) co_return status;
-  status = co_await steps_.wait_and_fill(table, index->id(), advanced.catalog_version(), *this);
+  Entries entries(worker_, violation);
+  status = co_await steps_.wait_and_fill(table, index->id(), advanced.catalog_version(), entries);
   if (!status.ok()) co_return status;
   status = co_await finish_parts(state.cluster, index);
   if (!status.ok()) co_return status;
@@ -81,7 +98,7 @@ reactor::Task<Result<std::vector<std::string>>> TreeIndexBuilder::choose_splits(
       sample.enough_ns = executor.now_ns() + cluster.max_transaction_ns() / kSnapshotShare;
       const std::size_t before = keys.size();
       const Status status = co_await protocol::sample_index_keys(transaction.get(), table, sample, &keys);
-      // A few rows are enough, and so is none: the index is built all the same.
+      // Few rows are enough, and without any the index is built all the same.
       if (cluster.has_lost() || status.ok() || !status.info().retry || keys.size() != before) break;
       co_await worker_.back_off(attempt);
     }
@@ -91,8 +108,8 @@ reactor::Task<Result<std::vector<std::string>>> TreeIndexBuilder::choose_splits(
   co_return schema::choose_splits(std::move(keys), servers);
 }
 
-reactor::Task<Status> TreeIndexBuilder::enter(protocol::EngineTransaction& scan, TableRef table,
-                                              IndexRef index, const std::vector<layout::Row>* rows) {
+reactor::Task<Status> TreeIndexBuilder::Entries::enter(protocol::EngineTransaction& scan, TableRef table,
+                                                       IndexRef index, const std::vector<layout::Row>* rows) {
   txn::WorkerState& state = worker_.worker_state();
   fabric::OperationCounters uncounted;
   std::vector<protocol::IndexRivals> rivals;
@@ -101,7 +118,7 @@ reactor::Task<Status> TreeIndexBuilder::enter(protocol::EngineTransaction& scan,
   while (!rivals.empty()) {
     protocol::SessionState session;
     const auto fresh = worker_.begin(session);
-    status = co_await protocol::settle_rivals(fresh.get(), table, index, &rivals);
+    status = co_await protocol::settle_rivals(fresh.get(), table, index, &rivals, violation_);
     if (!status.ok()) co_return status;
     status = scan.check_going_on();
     if (!status.ok()) co_return status;

@@ -15,27 +15,31 @@
 #include <string>
 #include <vector>
 
+#include "compute/api/transaction_facts.h"
 #include "compute/schema/build_steps.h"
 #include "proto/control_types.h"
 
 namespace namdb::schema {
 
-class TreeIndexBuilder : private EntryWriter {
+class TreeIndexBuilder {
  public:
   // An index over at least `split_rows` rows gets a part on each memory server. `worker` outlives this.
   TreeIndexBuilder(SchemaWorker& worker, std::size_t split_rows)
       : worker_(worker), steps_(worker), split_rows_(split_rows) {}
 
-  // Begins and builds the index that `wanted` describes. Both arguments outlive the task.
-  reactor::Task<Status> build(storage::TableRef table, const control::IndexDescriptor* wanted);
+  // Begins and builds the index that `wanted` describes. All arguments outlive the task. `violation` as in
+  // IndexDefinition.
+  reactor::Task<Status> build(storage::TableRef table, const control::IndexDescriptor* wanted,
+                              txn::Violation* violation);
 
  private:
-  reactor::Task<Status> build_begun(storage::TableRef table, control::IndexDescriptor* index);
+  class Entries;
+
+  reactor::Task<Status> build_begun(storage::TableRef table, control::IndexDescriptor* index,
+                                    txn::Violation* violation);
   // Where the keys of the table's index are to be split into parts.
   reactor::Task<Result<std::vector<std::string>>> choose_splits(storage::TableRef table,
                                                                 const control::IndexDescriptor* index);
-  reactor::Task<Status> enter(protocol::EngineTransaction& scan, storage::TableRef table,
-                              storage::IndexRef index, const std::vector<layout::Row>* rows) override;
 
   SchemaWorker& worker_;
   BuildSteps steps_;

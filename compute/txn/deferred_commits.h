@@ -1,7 +1,7 @@
 // The commits of a session that were answered before they were on disk: those at level `memory`, in a
 // database that is `flushed` (docs/sql.md). Nothing of such a commit is installed before its entries are
 // durable, so nobody reads what a loss of power may undo. Install and publish follow in the background
-// (compute/commit/passive_installs.h).
+// (compute/txn/passive_installs.h).
 //
 // The session itself must not miss what it has written:
 //

@@ -7,7 +7,7 @@
 // is good for the transactions that began with as many epochs learned (TransactionRegistry::learned()) as the
 // one that noted it. Not thread-safe; a worker's own.
 //
-// Where readers lease records (compute/protocol/drtm/leases.h), also the lease that was last seen there.
+// Where readers lease records (compute/protocol/drtm/read_leases.h), also the lease that was last seen there.
 #pragma once
 
 #include <cstdint>

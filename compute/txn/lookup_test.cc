@@ -134,7 +134,7 @@ TEST_CASE("buckets and what a lookup by key decides", "[lookup]") {
          s.bytes.bucket(kBucketBehind, {.generation = kGeneration + 1});
        },
        "catalog_changed"},
-      {"an array that was replaced while the READ was under way is left before its bytes are looked at",
+      {"an array that was replaced while the READ was under way is left before its bytes are examined",
        [](LookupScene& s) {
          s.bytes.tear_bucket(s.bytes.main_bucket(1));
          const layout::BucketArray next = s.table.arrays[0].doubled(kNextArray_offset);

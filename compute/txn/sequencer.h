@@ -15,7 +15,7 @@
 //
 // A transaction that is over is taken out by a WRITE of its words (kOrderOver). While a transaction of this
 // worker waits for another worker's, the words are READ again and again. A worker that died is known by its
-// slot: once that is not leased any more, what is in its lane does not count.
+// slot: once that is not leased any more, the words in its lane do not count.
 //
 // Epochs are steps of one coroutine, which alone writes to the lane, and runs only while there is work.
 //

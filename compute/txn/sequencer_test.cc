@@ -178,7 +178,7 @@ TEST_CASE("numbers in a lane that was taken after this worker's own count", "[or
   lanes.worker.sequencer.leave(*turn);
 }
 
-TEST_CASE("the lane of a dead worker is taken, and what stands there is gone", "[order]") {
+TEST_CASE("the lane of a dead worker is taken, and its words are gone", "[order]") {
   Lanes lanes;
   lanes.put({7, 10});
   lanes.worker.list_slots({{kOther, control::SLOT_DEAD}, {kOwnSlot, control::SLOT_LEASED}}, kOther + 1);

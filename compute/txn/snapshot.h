@@ -118,7 +118,7 @@ class SlotDirectory {
   // Of all slots there were at the last refresh() those that had not left the vector for good.
   const std::set<std::uint32_t>& not_retired() const { return not_retired_; }
   bool retired(std::uint32_t slot) const { return slot < next_slot_ && !not_retired_.contains(slot); }
-  // Whether its compute server holds it, as of the last refresh(); a slot that was leased since is none yet.
+  // Whether its compute server holds it, as of the last refresh(); one that was leased since does not count.
   bool leased(std::uint32_t slot) const { return leased_.contains(slot); }
   std::uint64_t refreshed_ns() const { return refreshed_ns_; }
   reactor::Task<Status> refresh(fabric::OperationCounters* counters);

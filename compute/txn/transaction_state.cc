@@ -58,9 +58,7 @@ void TransactionState::meet(layout::GlobalAddress locked, layout::HeaderWord wor
 
 void TransactionState::note_violation(const storage::TableRef& table, const storage::Index& index,
                                       layout::RowView row) {
-  txn::Violation violation{table, index.name, {}, {row.bytes().begin(), row.bytes().end()}};
-  for (const layout::IndexColumn& column : index.shape.columns()) violation.columns.push_back(column.column);
-  note(std::move(violation));
+  note(txn::violation_of(table, index, row));
 }
 
 bool TransactionState::primaries_held() const {

@@ -14,10 +14,10 @@
 #include "compute/api/index.h"
 #include "compute/api/table.h"
 #include "compute/cluster/batch_set.h"
+#include "compute/txn/held_chains.h"
 
 namespace namdb::protocol {
 
-class ChainLocks;
 class Lookup;
 
 // A transaction has read a range of a secondary index: these are all the entries in [low, high). For a hash
@@ -42,7 +42,7 @@ class Validation {
 
   // --- commit ---
   struct Locked {
-    const ChainLocks& chains;
+    const HeldChains& chains;
     bool changes_indexes;  // entries are added or left behind
     bool leaves_entries;   // displaced versions lose their entries
     bool checked = false;  // check_behind_locks() was true, and its READs found all locks held

@@ -138,7 +138,7 @@ TEST_CASE("older versions in ring and overflow, and where a walk finds them", "[
        },
        {"11"},
        1},
-      {"an image of another record is none",
+      {"an image of another record is passed",
        [](WalkScene& s) {
          s.bytes.write(kRecord + s.table.record.ring_payload_offset(1),
                        body_of(s.table, kOtherRecord, kMiddle));

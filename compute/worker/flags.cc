@@ -148,11 +148,10 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "How often a CALL or single statement is run before its conflict is reported (40001)")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option(
-         "--snapshots", flags.snapshots,
-         "own: each transaction takes its snapshot. shared: those that begin together take one.\n"
-         "prefetched: they take the newest one of the worker, up to 5 ms old; a session sees what it\n"
-         "did itself, what others were told is committed perhaps a moment later")
+  app.add_option("--snapshots", flags.snapshots,
+                 "own: each transaction takes its snapshot. shared: those that begin together take one.\n"
+                 "prefetched: they take the newest one of the worker, up to 5 ms old; a session sees its\n"
+                 "own commits at once, and those of others perhaps a moment later")
       ->check(CLI::IsMember({"own", "shared", "prefetched"}))
       ->capture_default_str();
   app.add_option(

@@ -13,7 +13,7 @@
 //
 // A region that is lost may be elsewhere: before each attempt the worker asks where regions are
 // (region_finder.h). The pause between two attempts is a sixteenth of the time that it has looked already,
-// within the options' bounds: so whatever the time until a memory server serves again, the pauses add little.
+// within the options' bounds: so the pauses add little to the time until a memory server serves again.
 //
 // Composition only. current_connection.h has the connection, and connector.h makes it; supervisor.h keeps it,
 // with successor_search.h; worker_catalog.h, worker_schema.h and worker_slots.h are what the engine does over

@@ -156,7 +156,7 @@ Status Redo::check_older(GlobalAddress record, HeaderWord displaced, const Updat
   if (!shape.timestamps && standing.displaced == update.stamp) return Status();
   return corrupt(record, "stands at version " + name_of(standing.header_word()) + ", and the log has " +
                              name_of(update.stamp) + " in the place of " + name_of(displaced) +
-                             ": what lies between is lost");
+                             ": the versions between are lost");
 }
 
 Status Redo::finish() {

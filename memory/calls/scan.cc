@@ -1,6 +1,6 @@
 // SCAN (common/calls/scan_calls.h): walks over the places of records that the table's slabs have given out.
-// Every body that certifies there is of a committed transaction, since an install follows its log, and what
-// is handed out is zero first; so the places alone lead to all rows, and no bucket is needed.
+// Every body that certifies there is of a committed transaction, since an install follows its log, and a
+// place is zero when it is given out; so the places alone lead to all rows, and no bucket is needed.
 //
 // Where parts of rows are wanted, header word and body are copied and the copy must certify. Where none are,
 // the header word decides alone: it is one word, and a writer changes it behind all that it writes.

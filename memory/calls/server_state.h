@@ -110,7 +110,7 @@ struct ServerState {
   reactor::Gate gate;
   reactor::Event fenced;  // a fence has begun or ended, or a peer is gone
   reactor::Event shut_down;
-  // A slot was closed, what a peer was creating is undone, or a link has changed.
+  // A slot was closed, the tables that a peer was creating are undone, or a link has changed.
   reactor::Event settled;
 
   ClusterIdentity identity;

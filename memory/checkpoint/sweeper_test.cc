@@ -1,5 +1,5 @@
 // The sweep beside transactions: bodies in chunks are committed and whole, every place is accounted for, and
-// what a crash leaves is all that was committed.
+// a crash leaves all that was committed.
 #include "memory/checkpoint/sweeper.h"
 
 #include <catch2/catch.hpp>

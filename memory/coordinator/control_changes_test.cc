@@ -53,7 +53,7 @@ TEST_CASE("a change is seen when it is durable and not before, and changes come 
   CHECK(subject.exported().SerializeAsString() == subject.control->state().SerializeAsString());
 }
 
-TEST_CASE("after a restart ids go on behind all that were given out, and what was being built is undone",
+TEST_CASE("after a restart ids go on behind all that were given out, and unfinished objects are undone",
           "[control]") {
   fabric::sim::SimWorld world(1);
   ControlSubject subject(world, "m0");

@@ -100,9 +100,8 @@ void DeadSlots::report(std::uint32_t slot, Dead& dead, const Status& why) {
   if (stopping_ || !options_.notice) return;
   std::string reason = why.to_string();
   if (dead.reported == reason) return;
-  options_.notice(
-      "the commits of execution slot " + std::to_string(slot) +
-      ", whose compute server died, cannot be decided yet, what it locked stays locked: " + reason);
+  options_.notice("the commits of execution slot " + std::to_string(slot) +
+                  ", whose compute server died, cannot be decided yet, and its locks stay: " + reason);
   dead.reported = std::move(reason);
 }
 

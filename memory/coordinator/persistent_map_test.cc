@@ -63,7 +63,7 @@ void compare(MakeKey make_key, MakeValue make_value) {
   for (const Pair& each : pairs) check_equal(each.map, each.expected);
 }
 
-TEST_CASE("a persistent map is a map, and a change of a copy is none of the other", "[catalog]") {
+TEST_CASE("a persistent map is a map, and a change of a copy does not change the other", "[catalog]") {
   const auto number = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
   const auto text = [](std::uint64_t n) { return std::to_string(n); };
   compare<std::uint32_t, std::uint32_t>(number, number);

@@ -350,7 +350,7 @@ std::optional<int> host_region(const Process& process) {
   RegionMemory& region = *parts.memory;
   MemoryServer* const server = parts.server.get();
   if (flags.options.durability == Durability::memory)
-    spdlog::info("durability is memory: what is committed is lost when this process ends");
+    spdlog::info("durability is memory: all commits are lost when this process ends");
 
   const fabric::ServerRegion area{region.bytes().data(), region.bytes().size(), region.limit_bytes(),
                                   region.descriptor()};

@@ -178,7 +178,7 @@ struct RandomHistory {
   std::set<std::pair<std::uint32_t, std::uint64_t>> durable;  // slot and position
 };
 
-TEST_CASE("in any history what is answered is in the log, and what is free is finished", "[journals]") {
+TEST_CASE("in any history answered entries are in the log, and free ones are finished", "[journals]") {
   std::size_t entries = 0;
   std::uint64_t laps = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {

@@ -60,7 +60,7 @@ TEST_CASE("a journal record has the items that stood in a room", "[journals]") {
   CHECK_FALSE(read_journal_record(record_of(part), 0).has_value());
 }
 
-TEST_CASE("a journal record that is shorter, longer or changed is none", "[journals]") {
+TEST_CASE("a journal record that is shorter, longer or changed is malformed", "[journals]") {
   JournalRegion memory;
   JournalOwner owner(*memory.region, 20, 0, 4096);
   const auto part = owner.place(2, 64, 1);

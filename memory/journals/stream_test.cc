@@ -123,7 +123,7 @@ TEST_CASE("an entry is found only when its last word is there", "[journals]") {
   CHECK(ring.read_all() == 1);
 }
 
-TEST_CASE("an entry that goes on behind the end of its lap is none", "[journals]") {
+TEST_CASE("an entry that goes on behind the end of its lap is malformed", "[journals]") {
   JournalRegion memory;
   Ring ring(memory);
   // Takes memory that is not its own for the rest of the ring.
@@ -141,7 +141,7 @@ TEST_CASE("an entry that goes on behind the end of its lap is none", "[journals]
   CHECK(ring.stream.certified() == last);
 }
 
-TEST_CASE("a pad that goes on behind the end of its lap is none", "[journals]") {
+TEST_CASE("a pad that goes on behind the end of its lap is malformed", "[journals]") {
   JournalRegion memory;
   Ring ring(memory);
   const std::uint64_t last = kRing_bytes - 64;
@@ -176,7 +176,7 @@ TEST_CASE("bytes that earlier laps left are never an entry of a later one", "[jo
   }
 }
 
-TEST_CASE("entries of other slots, hosts and positions are none", "[journals]") {
+TEST_CASE("entries of other slots, hosts and positions are not taken", "[journals]") {
   JournalRegion memory;
   Ring ring(memory);
   JournalOwner stranger(*memory.region, kStreamSlot + 1, ring.block.offset, kRing_bytes);

@@ -68,7 +68,7 @@ TEST_CASE("the bytes of a segment's header, a block and a record are these") {
   CHECK(certified->payload.size() == 24);
 }
 
-TEST_CASE("a block of another log or place is none") {
+TEST_CASE("a block of another log or place is refused") {
   const PageBuffer block(kDiskPage_bytes);
   BlockHeader header;
   header.place = 0x2000;

@@ -96,9 +96,9 @@ Status LogReader::check_header(const std::string& path, std::uint64_t number, co
   if (!segments_.empty() && header.segment_bytes != segment_bytes_)
     return Status(ErrorCode::corrupt_data, path + " has another length than the segments before it");
   if (file_bytes != header.segment_bytes) {
-    return Status(ErrorCode::corrupt_data,
-                  path + " is " + std::to_string(file_bytes) + " bytes long instead of " +
-                      std::to_string(header.segment_bytes) + ": what stood behind is lost");
+    return Status(ErrorCode::corrupt_data, path + " is " + std::to_string(file_bytes) +
+                                               " bytes long instead of " +
+                                               std::to_string(header.segment_bytes) + ": the rest is lost");
   }
   return Status();
 }

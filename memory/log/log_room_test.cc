@@ -87,7 +87,7 @@ TEST_CASE("however many urgent records come, there is room for deciding ones") {
   run_task(executor, log->close());
 }
 
-TEST_CASE("the log keeps its bound; what is reclaimed is used again") {
+TEST_CASE("the log keeps its bound; reclaimed segments are used again") {
   ManualExecutor executor;
   FaultDisk disk(executor, 1);
   LogOptions options = small_log_options();

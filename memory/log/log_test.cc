@@ -1,6 +1,6 @@
-// The log under faults that a seed decides: after any end of the process or of the power, what was flushed
-// is read back, in order, and nothing that was not appended; again and again, in the middle of recovery,
-// too.
+// The log under faults that a seed decides: after any end of the process or of the power, a reader
+// finds all records that were flushed, in order, and none that was not appended; again and again, in the
+// middle of recovery, too.
 #include "memory/log/log.h"
 
 #include <algorithm>

@@ -70,7 +70,7 @@ std::optional<std::span<const std::byte>> read_chunk(std::uint64_t log_id, const
 
 // Generations are numbered upwards. The high half is the number of the place under which the host that made
 // it had the region (common/placement/configuration.h), 0 where nobody decides about places; the low half
-// counts. No two hosts have a region under one number, so what they make has different names, also when both
+// counts. No two hosts have a region under one number, so their files have different names, also when both
 // go on behind one generation.
 inline constexpr unsigned kGenerationCount_bits = 32;
 // "7", or "5.2" under place number 5.

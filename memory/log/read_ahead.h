@@ -1,6 +1,6 @@
 // Sequential reading of several files, one behind the other, in windows: the disk fills those that follow
-// while the caller works on one. Any other read is made as it is asked for, and what follows it is read ahead
-// again.
+// while the caller works on one. Any other read is made as it is asked for, and the reader goes on ahead
+// from there.
 //
 // One caller at a time. Nothing is under way behind settle(); the object, the files and the disk stay until
 // then.

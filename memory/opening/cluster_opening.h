@@ -18,7 +18,7 @@
 //
 // Workers that stay have nothing to do with a server that opens: they never reached it, none of their
 // commits has a part there, and none of them changes a key of an index's part there, for such a change is
-// made there, too, and fails. So what the open servers' rows have to say of these parts stands still while
+// made there, too, and fails. So the keys that the open servers' rows have for these parts stand still while
 // they are read. Once the round is over these workers connect again, to all servers.
 //
 // With copies each round begins with a lease of this server's region (memory/calls/copies_service.h): a host
@@ -93,7 +93,7 @@ class ClusterOpening {
   reactor::Task<void> serve(RoundPointer round, layout::ServerId server);
   void answered(Round& round, Status status);
   reactor::Task<Status> await_answers(RoundPointer round, std::uint32_t count);
-  // Slots of this process are closed, and what workers were creating is undone.
+  // Closes slots of this process, and undoes the tables that workers were creating.
   reactor::Task<Status> settle_own(RoundPointer round);
   reactor::Task<Status> decide_others(RoundPointer round);
   // Of slots that were open when this server stopped, once all of them are decided.

@@ -9,7 +9,7 @@
 //   in sync -> follows     it was silent, or has to begin anew: first the store is changed, then it stops
 //                          counting
 //
-// So whatever was answered is on the disks of all that are listed, at each moment.
+// So all that was answered is on the disks of all that are listed, at each moment.
 //
 // A change of the store whose answer was lost may happen later. Until the store's revision is another one,
 // copies count that may be listed, and the change is tried again.

@@ -161,8 +161,7 @@ bool run_move(FaultDisk& old_disk, FaultDisk& new_disk, Told& told, std::uint64_
   return !old_disk.stopped() && !new_disk.stopped();
 }
 
-// Both machines start again, and what is open between them is settled. The disk of the host that has the
-// region then.
+// Both machines start again, and finish or undo the move. The disk of the host that has the region then.
 FaultDisk& settle(FaultDisk& old_disk, FaultDisk& new_disk, End end) {
   bool departed = false;
   {

@@ -42,7 +42,7 @@ struct Flags {
 };
 
 // Parses argv and the configuration file, whose values flags override. nullopt: `exit_code` is to be
-// returned now; help, version, or what is wrong has been printed.
+// returned now; help, version or an error message has been printed.
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
 
 // The same again, when the process is told to read its configuration anew. Nothing is printed.

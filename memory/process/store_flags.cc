@@ -52,8 +52,9 @@ std::string wrong_store_flags(StoreFlags& flags, bool flushed, const std::string
   if (!store.ok()) return "--configuration-store: " + store.status().message();
   if (flags.address.empty()) flags.address = listen;
   if (is_wildcard(flags.address)) {
-    return "--configuration-store needs the address by which others reach this host: give --address, for " +
-           flags.address + " is none";
+    return "--configuration-store needs the address by which others reach this host: give --address, "
+           "since " +
+           flags.address + " names no host";
   }
   return {};
 }

@@ -57,7 +57,7 @@ struct Writer {
       batch.read(record, image.data(), shape.locked_bytes());
       const Status status = co_await post(channel, &batch);
       failed = failed || !status.ok();
-      // Only this task writes bodies, so what it reads back is whole.
+      // Only this task writes bodies, so it reads back whole ones.
       const layout::BodyHeader header = layout::decode_body_header(current.data());
       ring_slot = (header.ring_slot + 1) % shape.ring_slots;
       if (HeaderWord(layout::load_word(image.data() + shape.ring_header_offset(ring_slot))).moved()) break;

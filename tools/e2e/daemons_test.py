@@ -1,5 +1,5 @@
-"""The daemons' own command lines: every wrong start ends with the right exit code and one clear line, what may
-come later is waited for, and neither a log's reader nor strangers end or occupy a daemon."""
+"""The daemons' own command lines: every wrong start ends with the right exit code and one clear line, daemons
+wait for servers that may come later, and neither a log's reader nor strangers end or occupy a daemon."""
 import hashlib
 import os
 import signal

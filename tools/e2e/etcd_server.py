@@ -61,7 +61,7 @@ class Etcd:
         if self.authority:
             context = ssl.create_default_context(cafile=str(self.authority.certificate))
             context.load_cert_chain(*self.authority.issue("tester"))
-        # A proxy of the environment is none for loopback.
+        # The proxy of the environment does not serve loopback.
         handlers = [urllib.request.ProxyHandler({})]
         if context:
             handlers.append(urllib.request.HTTPSHandler(context=context))

@@ -1,4 +1,4 @@
-"""A region that is full: writers are told, readers go on, what is dropped makes room; and small tables fill it late."""
+"""A region that is full: writers are told, readers go on, a dropped table makes room; and small tables fill it late."""
 import json
 import unittest
 

@@ -1,6 +1,6 @@
 """No memory is lost: rows, tables and indexes come and go while compute servers are killed. Once the rows are deleted,
-what is left is what the empty table had, and once that is dropped, what the empty cluster had: to the byte, by the
-memory servers' own accounts. NAMDB_LEAK_SECONDS says for how long each cluster is used."""
+as much is in use as for the empty table, and once that is dropped, as for the empty cluster: to the byte, by the memory
+servers' own accounts. NAMDB_LEAK_SECONDS says for how long each cluster is used."""
 import json
 import os
 import random
@@ -44,7 +44,7 @@ def account(cluster):
             if part["purpose"] == "free_extents":
                 sums[KINDS.index("bytes")] -= server["region_bytes"]
                 sums[KINDS.index("free_bytes")] -= server["region_bytes"]
-    # A part of nothing is none.
+    # A part that has nothing does not count.
     return {key: sums for key, sums in parts.items() if any(sums)}
 
 

@@ -139,6 +139,16 @@ class Errors(TestCase):
                     diag = told(statement)
                     self.assertEqual((diag.sqlstate, diag.schema_name, diag.table_name, diag.constraint_name,
                                       diag.message_detail), ("23505", "public", "t", constraint, key))
+                connection.execute("CREATE TABLE bare (a integer, b char(3))")
+                connection.execute("INSERT INTO bare VALUES (1, 'x'), (2, 'y'), (1, 'x')")
+                for statement, constraint, key in (
+                        ("CREATE UNIQUE INDEX pairs ON bare (b, a)", "pairs", "Key (b, a)=(x  , 1) is duplicated."),
+                        ("CREATE UNIQUE INDEX twice ON bare ((a * 2))", "twice", "Key ((a * 2))=(2) is duplicated."),
+                        ("ALTER TABLE bare ADD UNIQUE (a)", "bare_a_key", "Key (a)=(1) is duplicated."),
+                        ("ALTER TABLE bare ADD PRIMARY KEY (a)", "bare_pkey", "Key (a)=(1) is duplicated.")):
+                    diag = told(statement)
+                    self.assertEqual((diag.sqlstate, diag.schema_name, diag.table_name, diag.constraint_name,
+                                      diag.message_detail), ("23505", "public", "bare", constraint, key))
                 diag = told("UPDATE t SET n = NULL")
                 self.assertEqual((diag.sqlstate, diag.table_name, diag.column_name, diag.message_detail),
                                  ("23502", "t", "n", "Failing row contains (7, seven, null)."))

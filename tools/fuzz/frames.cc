@@ -4,7 +4,8 @@
 //   2   what a client sends in the handshake, 3 the same with a cluster key
 //   4   what a server answers in it, 5 the same with a cluster key
 //   6   an encoded Status
-// With bit 7 the checksums of the frames and pieces are made to agree, so that what is behind them is read.
+// With bit 7 the checksums of the frames and pieces are made to agree, so that the bytes behind them are
+// read.
 #include <algorithm>
 #include <cstring>
 #include <string>

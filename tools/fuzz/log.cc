@@ -1,5 +1,5 @@
 // The target `log`: a segment of the log on disk. The first byte of the input says how: with bit 0 headers
-// and blocks get checksums, places and the log's id that agree, so that what is in them is read; the second
+// and blocks get checksums, places and the log's id that agree, so that their contents are read; the second
 // is the page on which the second block begins, where there is one. The others are the pages behind the
 // segment's header.
 #include <algorithm>

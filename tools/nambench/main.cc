@@ -21,18 +21,18 @@
 #include "tools/nambench/engine/engine_run.h"
 #include "tools/nambench/micro/micro_commands.h"
 #include "tools/nambench/report/command.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/report/text_table.h"
 #include "tools/nambench/run_command.h"
-#include "tools/nambench/wire/wire_load.h"
 #include "tools/nambench/workload/workload_options.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/report/text_table.h"
 #include "tools/support/servers/server_thread.h"
+#include "tools/support/wire/wire_load.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {
 namespace {
 
-nlohmann::ordered_json to_json(const LoadReport& report) {
+nlohmann::ordered_json to_json(const support::LoadReport& report) {
   nlohmann::ordered_json json;
   json["workload"] = report.workload;
   json["population"] = report.population;
@@ -41,19 +41,20 @@ nlohmann::ordered_json to_json(const LoadReport& report) {
   json["seconds"] = report.seconds;
   json["rows_per_second"] = static_cast<double>(report.rows) / report.seconds;
   nlohmann::ordered_json tables = nlohmann::ordered_json::object();
-  for (const LoadedTable& table : report.tables) tables[table.name] = table.rows;
+  for (const support::LoadedTable& table : report.tables) tables[table.name] = table.rows;
   json["tables"] = tables;
-  json["hash"] = hash_text(report.hash);
+  json["hash"] = support::hash_text(report.hash);
   return json;
 }
 
-std::string to_text(const LoadReport& report) {
-  TextTable table({"table", "rows"});
-  for (const LoadedTable& loaded : report.tables) table.add({loaded.name, std::to_string(loaded.rows)});
+std::string to_text(const support::LoadReport& report) {
+  support::TextTable table({"table", "rows"});
+  for (const support::LoadedTable& loaded : report.tables)
+    table.add({loaded.name, std::to_string(loaded.rows)});
   return table.to_text() + "\nloaded " + report.workload + ", " + report.population + ": " +
-         std::to_string(report.rows) + " rows in " + decimal(report.seconds, 1) + " s, " +
-         decimal(static_cast<double>(report.rows) / report.seconds, 0) + " rows/s; hash of all rows " +
-         hash_text(report.hash) + '\n';
+         std::to_string(report.rows) + " rows in " + support::decimal(report.seconds, 1) + " s, " +
+         support::decimal(static_cast<double>(report.rows) / report.seconds, 0) +
+         " rows/s; hash of all rows " + support::hash_text(report.hash) + '\n';
 }
 
 class LoadCommand : public Command {
@@ -84,9 +85,10 @@ class LoadCommand : public Command {
     if (Status status = engine_.check(); !status.ok()) return fail(status);
     Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
     if (!workload.ok()) return fail(workload.status());
-    Result<LoadReport> report = [&] {
-      Progress progress(common_.quiet);
-      return engine_.engine ? load_engine(**workload, progress) : wire_load(**workload, options_, progress);
+    Result<support::LoadReport> report = [&] {
+      support::Progress progress(common_.quiet);
+      return engine_.engine ? load_engine(**workload, progress)
+                            : support::wire_load(**workload, options_, progress);
     }();
     if (!report.ok()) return fail(report.status());
     print(common_.json ? to_json(*report).dump(2) + "\n" : to_text(*report));
@@ -94,7 +96,7 @@ class LoadCommand : public Command {
   }
 
  private:
-  Result<LoadReport> load_engine(const workloads::Workload& workload, Progress& progress) {
+  Result<support::LoadReport> load_engine(const workloads::Workload& workload, support::Progress& progress) {
     std::vector<std::unique_ptr<support::ServerThread>> servers;
     auto host = engine_.open(servers);
     if (!host.ok()) return host.status();
@@ -106,7 +108,7 @@ class LoadCommand : public Command {
   }
 
   WorkloadOptions workload_;
-  WireLoadOptions options_;
+  support::WireLoadOptions options_;
   Wire wire_;
   EngineFlags engine_;
 };

@@ -105,19 +105,20 @@ int RunCommand::run() {
   if (Result<std::unique_ptr<workloads::Workload>> dry = make_workload(workload_); !dry.ok()) {
     return fail(dry.status());
   }
-  Progress progress(common_.quiet);
+  support::Progress progress(common_.quiet);
   return engine_.engine ? run_engine(progress) : run_wire(progress);
 }
 
-int RunCommand::run_wire(Progress& progress) {
+int RunCommand::run_wire(support::Progress& progress) {
   Result<std::unique_ptr<support::Connection>> view = support::Connection::open(options_.endpoints.front());
   if (!view.ok()) return fail(view.status());
   if (Status status = detect_population(workload_, **view); !status.ok()) return fail(status);
-  return run_on(**view, progress,
-                [&](const workloads::Workload& workload) { return wire_run(workload, options_, progress); });
+  return run_on(**view, progress, [&](const workloads::Workload& workload) {
+    return support::wire_run(workload, options_, progress);
+  });
 }
 
-int RunCommand::run_engine(Progress& progress) {
+int RunCommand::run_engine(support::Progress& progress) {
   std::vector<std::unique_ptr<support::ServerThread>> servers;
   auto host = engine_.open(servers);
   if (!host.ok()) return fail(host.status());
@@ -125,7 +126,7 @@ int RunCommand::run_engine(Progress& progress) {
   if (engine_.in_process) {
     const Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
     if (!workload.ok()) return fail(workload.status());
-    const Result<LoadReport> loaded = engine_load(*workload.value(), *host.value(), {}, progress);
+    const Result<support::LoadReport> loaded = engine_load(*workload.value(), *host.value(), {}, progress);
     if (!loaded.ok()) return fail(loaded.status());
   } else if (Status status = detect_population(workload_, view); !status.ok()) {
     return fail(status);
@@ -141,11 +142,11 @@ int RunCommand::run_engine(Progress& progress) {
   });
 }
 
-int RunCommand::run_on(support::DatabaseView& view, Progress& progress, const RunOne& run_one) {
+int RunCommand::run_on(support::DatabaseView& view, support::Progress& progress, const RunOne& run_one) {
   if (!workload_.remote_percent.empty()) return run_degrees(view, progress, run_one);
   const Result<std::unique_ptr<workloads::Workload>> workload = make_workload(workload_);
   if (!workload.ok()) return fail(workload.status());
-  Result<RunReport> report = run_one(*workload.value());
+  Result<support::RunReport> report = run_one(*workload.value());
   progress.end_line();
   if (!report.ok()) return fail(report.status());
   report->seed = workload_.seed;
@@ -154,7 +155,7 @@ int RunCommand::run_on(support::DatabaseView& view, Progress& progress, const Ru
   return report->checks_ok() ? 0 : kFailed;
 }
 
-Status RunCommand::write_timeline(const RunReport& report) const {
+Status RunCommand::write_timeline(const support::RunReport& report) const {
   if (timeline_.empty()) return {};
   const std::filesystem::path file(timeline_);
   const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
@@ -169,7 +170,7 @@ Status RunCommand::write_timeline(const RunReport& report) const {
   return write_file(folder, file.stem().string() + ".svg", timeline_plot(report, events).to_svg());
 }
 
-int RunCommand::run_degrees(support::DatabaseView& view, Progress& progress, const RunOne& run_one) {
+int RunCommand::run_degrees(support::DatabaseView& view, support::Progress& progress, const RunOne& run_one) {
   const Result<std::uint32_t> servers = view.memory_servers();
   if (!servers.ok()) return fail(servers.status());
   const Result<bool> partitioned = view.partitioned("stock");
@@ -187,7 +188,7 @@ int RunCommand::run_degrees(support::DatabaseView& view, Progress& progress, con
   }
   for (std::uint32_t round = 0; round < rounds_; ++round) {
     for (std::size_t i = 0; i < degrees.size(); ++i) {
-      Result<RunReport> report = run_one(*workloads[i]);
+      Result<support::RunReport> report = run_one(*workloads[i]);
       if (!report.ok()) return fail(report.status());
       report->seed = workload_.seed;
       if (!*partitioned) {

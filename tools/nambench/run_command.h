@@ -8,9 +8,9 @@
 
 #include "tools/nambench/engine/engine_flags.h"
 #include "tools/nambench/report/command.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/wire/wire_run.h"
 #include "tools/nambench/workload/workload_options.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/wire/wire_run.h"
 
 namespace namdb::nambench {
 
@@ -21,15 +21,15 @@ class RunCommand : public Command {
 
  private:
   // Once it is known where the workload runs and how large it is.
-  using RunOne = std::function<Result<RunReport>(const workloads::Workload&)>;
-  int run_wire(Progress& progress);
-  int run_engine(Progress& progress);
-  int run_on(support::DatabaseView& view, Progress& progress, const RunOne& run_one);
-  Status write_timeline(const RunReport& report) const;
-  int run_degrees(support::DatabaseView& view, Progress& progress, const RunOne& run_one);
+  using RunOne = std::function<Result<support::RunReport>(const workloads::Workload&)>;
+  int run_wire(support::Progress& progress);
+  int run_engine(support::Progress& progress);
+  int run_on(support::DatabaseView& view, support::Progress& progress, const RunOne& run_one);
+  Status write_timeline(const support::RunReport& report) const;
+  int run_degrees(support::DatabaseView& view, support::Progress& progress, const RunOne& run_one);
 
   WorkloadOptions workload_;
-  WireRunOptions options_;
+  support::WireRunOptions options_;
   Wire wire_;
   EngineFlags engine_;
   std::uint64_t coroutines_ = 16;

@@ -50,10 +50,9 @@ int run_dev_up(DevOptions options, bool json) {
   for (std::uint32_t k = 0; k < cluster->settings.compute_servers; ++k) {
     output.line("  " + psql_line(static_cast<std::uint16_t>(cluster->settings.sql_port + k)));
   }
-  output.line(
-      durability_of(cluster->settings) == kDurabilityMemory
-          ? "durability memory: what is committed is lost when a memory server ends"
-          : "durability flushed: what is committed is on disk, and there again after dev down and dev up");
+  output.line(durability_of(cluster->settings) == kDurabilityMemory
+                  ? "durability memory: all commits are lost when a memory server ends"
+                  : "durability flushed: all commits are on disk, and there again after dev down and dev up");
   output.document(to_json(options.data, *cluster));
   return kExitOk;
 }

@@ -72,7 +72,7 @@ std::string wrong_engine_flags(const Flags& flags) {
 
 void add_dev_up(CLI::App& dev, Flags& flags) {
   CLI::App* up =
-      dev.add_subcommand("up", "Start it; returns when it accepts clients. What runs already is kept");
+      dev.add_subcommand("up", "Start it; returns when it accepts clients. Leaves running daemons alone");
   up->add_option("--data", flags.data, "Folder of the cluster: data, logs, pid files, key")
       ->capture_default_str();
   up->add_option("--port", flags.sql_port, "SQL port of the first compute server; the others follow")
@@ -101,7 +101,7 @@ void add_dev_up(CLI::App& dev, Flags& flags) {
                  "Stages of transactions that run by calls to memory servers (nam-memoryd --help)")
       ->capture_default_str();
   up->add_option("--durability", flags.durability,
-                 "flushed: what is committed is on disk. memory: it is in the memory servers only. Default: "
+                 "flushed: commits are on disk. memory: they are in the memory servers only. Default: "
                  "flushed with one memory server, memory with several")
       ->check(CLI::IsMember({"memory", "flushed"}));
   up->add_option("--fabric-port", flags.up.fabric_port,
@@ -241,7 +241,7 @@ void add_cluster_commands(CLI::App& app, Flags& flags) {
   count->capture_default_str();
   top->add_flag("--once", flags.top.once, "One view, with the rates of one interval")->excludes(count);
   top->add_option("--sample-records", flags.top.sample_records,
-                  "Records of each memory server whose version rings are looked at each time")
+                  "Records of each memory server whose version rings are read each time")
       ->check(CLI::Range(0, 65'536))
       ->capture_default_str();
   CLI::App* shutdown =

@@ -94,7 +94,7 @@ std::optional<Process> Process::open(pid_t pid) {
 
 std::optional<Process> Process::find(pid_t pid) {
   std::optional<Process> process = open(pid);
-  // Asked last: while the pidfd reports life, what was read about the pid was read about this process.
+  // Asked last: while the pidfd reports life, the facts about the pid are those of this process.
   if (!process || !process->alive()) return std::nullopt;
   return process;
 }

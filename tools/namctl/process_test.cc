@@ -85,7 +85,7 @@ TEST_CASE("A pid file names its process, and a damaged one names nobody") {
   CHECK(process.wait(10'000));
 }
 
-TEST_CASE("What a program printed is in its log, and how it ended is told") {
+TEST_CASE("A program's output is in its log, and its end is told") {
   const Folder folder;
   Result<Process> process =
       start_in_background({"/bin/sh", "-c", "echo out; echo error >&2; exit 3"}, folder.path / "log");

@@ -40,7 +40,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// As JSON writes numbers: NaN and Infinity are none.
+// As JSON writes numbers, without NaN and Infinity.
 bool is_json_number(std::string_view text) {
   std::size_t i = 0;
   const auto digits = [&] {

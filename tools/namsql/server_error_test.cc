@@ -25,7 +25,7 @@ TEST_CASE("the position counts characters, and lines", "[error]") {
         "                       ^\n");
 }
 
-TEST_CASE("the end of the statement is a position, and what lies behind it is none", "[error]") {
+TEST_CASE("the end of the statement is a position, and places behind it are not", "[error]") {
   CHECK(position_text("SELECT", 7) == "LINE 1: SELECT\n              ^\n");
   CHECK(position_text("SELECT", 8).empty());
   CHECK(position_text("SELECT", 0).empty());

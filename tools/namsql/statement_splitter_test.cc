@@ -31,7 +31,7 @@ State state_behind(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("statements end with their semicolons, and empty ones are none", "[splitter]") {
+TEST_CASE("statements end with their semicolons, and empty ones are left out", "[splitter]") {
   CHECK(split("SELECT 1; SELECT 2;\n;;  ;\nSELECT 3") == Pieces{"SELECT 1;", "SELECT 2;"});
   StatementSplitter splitter;
   splitter.add("\n\nSELECT 1;\n  SELECT\n 2");

@@ -6,7 +6,7 @@
 #include "common/layout/row.h"
 #include "common/reactor/testing/manual_executor.h"
 #include "compute/sql/catalog/enumeration_text.h"
-#include "tools/sqltest/session_client.h"
+#include "tools/sqltest/testing/session_client.h"
 
 namespace namdb::sqltest {
 namespace {

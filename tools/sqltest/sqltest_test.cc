@@ -12,7 +12,7 @@
 #include "common/layout/long_value.h"
 #include "compute/api/long_value_tables.h"
 #include "tools/sqltest/corpus.h"
-#include "tools/sqltest/session_client.h"
+#include "tools/sqltest/testing/session_client.h"
 
 namespace namdb::sqltest {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tools/sqltest/session_client.h"
+#include "tools/sqltest/testing/session_client.h"
 
 namespace namdb::sqltest {
 namespace {

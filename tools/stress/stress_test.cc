@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "tools/nambench/wire/wire_load.h"
-#include "tools/nambench/wire/wire_run.h"
 #include "tools/stress/cluster.h"
 #include "tools/stress/sql_clients.h"
+#include "tools/support/wire/wire_load.h"
+#include "tools/support/wire/wire_run.h"
 #include "workloads/smallbank_workload.h"
 
 namespace namdb::stress {
@@ -77,19 +77,19 @@ TEST_CASE("procedures of several workers and compute servers keep SmallBank's su
     Cluster cluster(transport);
     cluster.add_compute(2);
     cluster.add_compute(2);
-    nambench::Progress progress(true);
+    support::Progress progress(true);
     const auto workload = std::move(workloads::make_smallbank({.accounts = 30, .skew = {}})).value();
-    nambench::WireLoadOptions load;
+    support::WireLoadOptions load;
     load.endpoints = cluster.endpoints();
-    const auto loaded = nambench::wire_load(*workload, load, progress);
+    const auto loaded = support::wire_load(*workload, load, progress);
     INFO((loaded.ok() ? "" : loaded.status().to_string()));
     REQUIRE(loaded.ok());
-    nambench::WireRunOptions options;
+    support::WireRunOptions options;
     options.endpoints = cluster.endpoints();
     options.clients = 8;
     options.pipeline = 4;
     options.length.transactions_per_client = 100 * factor();
-    const auto report = nambench::wire_run(*workload, options, progress);
+    const auto report = support::wire_run(*workload, options, progress);
     INFO((report.ok() ? "" : report.status().to_string()));
     REQUIRE(report.ok());
     CHECK(report->failed() == 0);

@@ -33,7 +33,7 @@ Task<void> fence_after(reactor::Executor* executor, ServerFabric* server, SuiteS
   *reported = service->disconnected().size();
 }
 
-// The call and the batch complete, and then whatever is posted fails.
+// The call and the batch complete, and each one that is posted later fails.
 Task<void> post_and_give_up(Channel* channel, bool* failed) {
   LocalBuffer buffer(channel->pool(), 64);
   Batch batch;

@@ -1,7 +1,8 @@
 // Maps the pages of a region before they are used: a thread of its own makes their page-table entries, of
 // those that lie behind the last one that was reached. Otherwise a worker faults at each page that it touches
 // first, and records are handed out from the region's beginning on. It makes no pages: those that the memory
-// server has not made yet are left alone, since who makes a page has it in its control group's account.
+// server has not made yet are left alone, since a page counts in the control group of the process that makes
+// it.
 #pragma once
 
 #include <condition_variable>

@@ -143,7 +143,7 @@ class Connection {
   // Completes all that is pending with the connection's error, at once.
   void fail_pending();
   void server_died();
-  // The client node was killed: nothing completes any more, but what waits stays reachable.
+  // The client node was killed: nothing completes any more, but waiting tasks stay reachable.
   void abandon_client();
 
   Network& network_;

@@ -40,7 +40,7 @@ struct SimOptions {
   // commits of others between two of its words, while these are quick.
   double long_tear = 0;
   std::uint64_t long_tear_gap_ns = 50'000;
-  // Probability that what a READ or an atomic brings back reaches the local buffer only with the completion.
+  // Probability that the bytes of a READ or an atomic reach the local buffer only with the completion.
   double late_landing = 0.5;
   // Probability that a READ's or an atomic's destination is overwritten with garbage when it is posted.
   double scribble = 0.5;

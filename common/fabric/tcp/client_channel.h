@@ -20,7 +20,7 @@ class TcpChannel final : public Channel, private reactor::SocketHandler {
  public:
   TcpChannel(reactor::Reactor& reactor, LocalPool& pool, std::unique_ptr<Link> link, std::string address);
   ~TcpChannel() override;
-  // After construction, since what has arrived is handled in it.
+  // After construction, since it handles the bytes that have arrived.
   void start() { link_->start(*this); }
 
   // The memory server executes everything with its CPU.

@@ -179,7 +179,7 @@ Task<void> truncated_write(Pair& pair) {
   CHECK(std::string(reinterpret_cast<const char*>(pair.place(64)), 64) == std::string(64, '\0'));
 }
 
-TEST_CASE("half a message has no effect, what was whole before it has") {
+TEST_CASE("half a message has no effect, whole ones before it have") {
   Pair pair;
   pair.reactor->run_until(truncated_write(pair));
 }

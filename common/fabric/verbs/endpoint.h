@@ -46,7 +46,7 @@ class Endpoint final : private reactor::TurnHook, private CompletionHandler {
   // Makes the queue pair. Errors (limit_exceeded): the device has no more.
   Status create(std::uint32_t send_queue_depth);
   Status modify(ibv_qp_attr attributes, int mask);
-  // From now on, when the queue pair can send, what is queued is posted.
+  // From now on, when the queue pair can send, it posts the requests that are queued.
   void start();
 
   std::uint32_t number() const { return queue_pair_->qp_num; }

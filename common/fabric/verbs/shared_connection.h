@@ -83,7 +83,7 @@ class Member final : private reactor::TurnHook {
   void close(std::binary_semaphore* closed);
   // Sends the connection's facts to the worker's channel.
   void send_facts();
-  // It posts nothing more, and leaves when what it posted has taken effect.
+  // It posts nothing more, and leaves when its posted requests have taken effect.
   void fail(const Status& status);
 
  private:

@@ -14,7 +14,7 @@
 
 namespace namdb::placement {
 
-// Error configuration: it would not be read back: it is none, or an address is no text.
+// Error configuration: it would not be read back: it is malformed, or an address is no text.
 Result<std::string> write_stored(const Configuration& configuration);
 // Outside input. Error configuration: it is no such text, is damaged, or has a newer format.
 Result<Configuration> read_stored(std::string_view text);

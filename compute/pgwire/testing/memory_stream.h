@@ -29,7 +29,7 @@ struct Pipe {
   bool write_shut = false;
   bool local = true;
   std::string peer = "unix";
-  bool client_reads = true;  // while false, what is written stays unsent
+  bool client_reads = true;  // while false, written bytes stay unsent
   reactor::Event arrived;
   reactor::Event taken;
 };

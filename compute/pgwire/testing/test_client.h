@@ -27,7 +27,7 @@ struct World {
   void start() {
     stop();
     server = std::make_unique<Server>(
-        engine, procedures, process, [this] { return wall_us; }, Server::Post(), planning);
+        engine, procedures, process, [this] { return wall_us += wall_step_us; }, Server::Post(), planning);
     stopping = false;
   }
   void begin_stop() {
@@ -65,7 +65,8 @@ struct World {
   sql::testing::FakeEngine engine;
   procedure::ProcedureRegistry procedures;
   std::uint32_t next_secret = 1000;
-  std::int64_t wall_us = 0;  // the wall clock, in µs since 2000-01-01
+  std::int64_t wall_us = 0;       // the wall clock, in µs since 2000-01-01
+  std::int64_t wall_step_us = 0;  // by which each look at it moves it
   ProcessState process;
   std::unique_ptr<Server> server;
 };

@@ -144,9 +144,9 @@ TEST_CASE("records that a commit locks itself need no validation, and all others
   const std::vector<ValidateRow> rows = {
       {"the own lock on what is written",
        [](ProtocolScene& s) { s.bytes.word(kRecord, lock_word(kOwnStamp).value()); }, "ok"},
-      {"what is written is locked from what was read, or not at all: its word is not looked at",
+      {"a row that is written is locked from the word that was read: its word is not checked",
        [](ProtocolScene& s) { s.bytes.word(kRecord, free_word({16, 11}).value()); }, "ok"},
-      {"what was only read has changed",
+      {"a row that was only read has changed",
        [](ProtocolScene& s) { s.bytes.record(kOtherRecord, {.stamp = {16, 11}, .key = 2}); },
        "serialization_failure"},
       {"another transaction holds what was only read",

@@ -52,8 +52,8 @@ TEST_CASE("where a SUNDIAL transaction that reads finds its place, and which lea
       {"overwritten since, and the lease would have to be renewed: wts is another", 50, 60, 70, overwritten,
        "serialization_failure", 70},
       {"held since, and the lease covers the transaction", 50, 60, 55, held, "at 55", 60},
-      {"held since, and the lease would have to be renewed: the writer may have looked at it", 50, 60, 70,
-       held, "serialization_failure", 70, true},
+      {"held since, and the lease would have to be renewed: the writer may have read it", 50, 60, 70, held,
+       "serialization_failure", 70, true},
   };
   for (const ReadRow& row : rows) {
     INFO(row.name);
@@ -208,7 +208,7 @@ TEST_CASE("a lease is believed only as of before its row was READ", "[sundial]")
   scene.again();
   scene.row(kRecord, 1, 50, 60);
   const txn::RowId row = scene.get(1);
-  // Bucket, record. Renewed by another transaction who then finds the row locked: not with the READ that
+  // Bucket, record. Renewed by another transaction that then finds the row locked: not with the READ that
   // shows it free.
   scene.worker.fabric.before_batch(2, [&scene] {
     scene.bytes.lease(kRecord, 80);

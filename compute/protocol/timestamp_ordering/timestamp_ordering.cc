@@ -230,7 +230,7 @@ reactor::Task<Status> TimestampOrdering::commit_reads(const SeenRows* rows) {
   co_return co_await check_all(&doubtful, nullptr);
 }
 
-reactor::Task<Status> TimestampOrdering::check_all(SeenRows* doubtful, const ChainLocks* chains) {
+reactor::Task<Status> TimestampOrdering::check_all(SeenRows* doubtful, const HeldChains* chains) {
   Status status = co_await check(&scanned_, doubtful);
   if (!status.ok()) co_return status;
   status = co_await read_set_.validate(&transaction(), owner_.own_lock(), chains);

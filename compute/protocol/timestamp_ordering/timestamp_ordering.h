@@ -122,7 +122,7 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // The reads were true at once: no lease is needed yet. `rows`: those that are read so far.
   reactor::Task<Status> check_reads(SeenRows* rows);
   // Validates the reads without a lease, behind the floors, and again the doubtful rows.
-  reactor::Task<Status> check_all(SeenRows* doubtful, const ChainLocks* chains);
+  reactor::Task<Status> check_all(SeenRows* doubtful, const HeldChains* chains);
   reactor::Task<Status> check(const SeenRows* rows, SeenRows* doubtful);
   bool same(const SeenRow& row, layout::HeaderWord now);
 

@@ -20,7 +20,7 @@
 //
 // A new record has free words by the WRITE of its insert, like the other words behind its body. So it must
 // not be found before that WRITE has landed: buckets lead to it later, in the order of one channel, and the
-// location cache once the install has completed (compute/commit/passive_installs.h).
+// location cache once the install has completed (compute/txn/passive_installs.h).
 //
 // Tombstones are not shared: memory servers reclaim them without a check of reader words. They are validated
 // at commit, and so are keys that are absent, and records whose words are all taken.

@@ -62,32 +62,6 @@ void guessed(LockingScene& scene, HeaderWord guess) {
 
 }  // namespace
 
-TEST_CASE("the meaning of a met lock under NOWAIT, by the bytes of the record", "[nowait]") {
-  struct DecisionRow {
-    const char* name;
-    HeaderWord header;
-    Stamp version;
-    const char* decision;
-  };
-  const std::vector<DecisionRow> rows = {
-      {"it is not locked", free_word(kStored), kStored, "visible"},
-      {"header and body of two versions", free_word(kLater), kStored, "torn"},
-      {"another transaction holds it: no waiting", lock_word(kHolder), kStored, "conflict"},
-      {"another transaction of the same slot holds it", lock_word({kOwnSlot, kPriority + 1}), kStored,
-       "conflict"},
-      {"the memory server holds it for a moment", lock_word(kCollector), kStored, "locked by other"},
-      {"the transaction itself holds it", kOwnLock, kStored, "visible"},
-      {"the own stamp without a lock is a version", free_word({kOwnSlot, kPriority}), kStored, "torn"},
-  };
-  for (const DecisionRow& row : rows) {
-    INFO(row.name);
-    LockingScene scene;
-    REQUIRE(scene.begin().ok());
-    REQUIRE(scene.worker.run(scene.locking().before_fetch()).ok());
-    CHECK(scene.decide(row.header, {.stamp = row.version}) == row.decision);
-  }
-}
-
 TEST_CASE("whether a row that is asked for is locked, by the bytes that READ and CAS find", "[nowait]") {
   const Version five{.stamp = kStored, .value = 5};
   const Version six{.stamp = kLater, .value = 6};
@@ -132,7 +106,7 @@ TEST_CASE("whether a row that is asked for is locked, by the bytes that READ and
          s.no_rows();
        }),
        "not found", tombstone_word(kLater), tombstone_word(kLater)},
-      {"a guess that is right: the lock goes along with the READ",
+      {"a guess that is right: the lock is sent with the READ",
        [&](LockingScene& s) {
          s.stored(five);
          guessed(s, free_word(kStored));
@@ -153,7 +127,7 @@ TEST_CASE("whether a row that is asked for is locked, by the bytes that READ and
          guessed(s, free_word(kStored));
        },
        "serialization_failure", lock_word(kHolder), lock_word(kHolder), true},
-      {"a guess that leads to another key's record: what was locked there is given back",
+      {"a guess that leads to another key's record: the lock there is given back",
        [&](LockingScene& s) {
          s.bytes.record(kRecord, {.stamp = kStored, .key = 2});
          guessed(s, free_word(kStored));

@@ -36,7 +36,7 @@ Status bind_transaction_options(const Json& options, TransactionPlan& transactio
   return {};
 }
 
-// The text of a string constant; empty: it is none.
+// The text of a string constant; empty: `value` is another node.
 std::string_view literal_of(const Json& value) {
   const Node constant = node(value);
   const Json* string = constant.kind == "A_Const" ? find(*constant.body, "sval") : nullptr;

@@ -153,7 +153,7 @@ Status check_index_column(const layout::Column& column, bool hash) {
 
 namespace {
 
-// The default that is called at the time of the insert, as the column's text of it; nullopt: it is none.
+// The default that is called at the time of the insert, as the column's text of it; nullopt: there is none.
 std::optional<std::string> called_default(const layout::Column& column, const Expr& expr) {
   if (expr.kind == ExprKind::cast) return called_default(column, *expr.args[0]);
   if (expr.kind != ExprKind::function) return std::nullopt;

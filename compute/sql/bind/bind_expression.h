@@ -214,6 +214,8 @@ class ExpressionBinder {
   Status bind_frame(const Json& window, WindowCall& call);
   Status bind_frame_offset(const Json& json, FrameBound bound, WindowCall& call, ExprPtr& offset,
                            ExprPtr& value);
+  // Gives the offset its type, and makes the value that an end of the frame is compared with.
+  Status fit_frame_offset(FrameBound bound, WindowCall& call, ExprPtr& offset, ExprPtr& value);
   Status bind_json_aggregate(std::string_view name, std::vector<ExprPtr> args, Aggregate& aggregate);
   // One that the statement has already is not calculated twice.
   Result<ExprPtr> add_aggregate(Aggregate aggregate, const Json& body);

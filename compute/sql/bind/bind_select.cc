@@ -219,7 +219,7 @@ Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, 
   NAMDB_SQL_CHECK(bind_from(binder, expressions, body, select));
   expressions.set_aggregates(&select.aggregates, "the select list");
   std::vector<WindowCall> windows;
-  NAMDB_SQL_CHECK(check_window_names(list(body, "windowClause")));
+  NAMDB_SQL_CHECK(check_window_names(list(body, "windowClause"), place));
   expressions.set_windows(&windows, &list(body, "windowClause"));
   NAMDB_SQL_CHECK(
       bind_targets(expressions, list(body, "targetList"), place, unknown, select.targets, query.columns));

@@ -116,8 +116,8 @@ Result<BoundQuery> bind_sequence_query(StatementBinder& binder, const std::strin
 // its expressions read.
 void use_windows(const StatementBinder& binder, const Scope& scope, std::vector<WindowCall> windows,
                  SelectPlan& select);
-// The names of WINDOW. windowing_error.
-Status check_window_names(const Json& clause);
+// The names of WINDOW. windowing_error, undefined_object. `place` may be null.
+Status check_window_names(const Json& clause, ErrorPlace* place);
 // Chooses the ways to the rows of the tables.
 void find_ways(const StatementBinder& binder, const Scope& scope, SelectPlan& select);
 // Whether a statement's text names _pg_expandarray(), and its tree without the calls of that.

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "compute/sql/bind/bind_role.h"
 #include "compute/sql/bind/bind_statement.h"
@@ -24,6 +27,45 @@ bool shows_one_table(const SelectPlan& select) {
     }
   }
   return true;
+}
+
+bool has_window_call(const Json& targets) {
+  std::vector<const Json*> open = {&targets};
+  while (!open.empty()) {
+    const Json& json = *open.back();
+    open.pop_back();
+    if (!json.is_structured()) continue;
+    if (json.is_object() && json.contains("over")) return true;
+    for (const Json& child : json) open.push_back(&child);
+  }
+  return false;
+}
+
+// Why the view cannot be changed, in PostgreSQL's words and order; empty: for a reason that it does not have.
+std::string why_not_changeable(const View& view, const SelectPlan& select) {
+  const auto parsed = parse_sql(view.query);
+  const auto* const tree = std::get_if<SyntaxTree>(&parsed);
+  if (tree == nullptr || tree->statement_count() != 1) return {};
+  const Json& body = *tree->statement(0).body;
+  const auto views = [](std::string_view those) {
+    return "Views " + std::string(those) + " are not automatically updatable.";
+  };
+  if (find(body, "distinctClause") != nullptr) return views("containing DISTINCT");
+  if (find(body, "groupClause") != nullptr) return views("containing GROUP BY");
+  if (find(body, "havingClause") != nullptr) return views("containing HAVING");
+  if (text(body, "op") != "SETOP_NONE") return views("containing UNION, INTERSECT, or EXCEPT");
+  if (find(body, "withClause") != nullptr) return views("containing WITH");
+  if (find(body, "limitCount") != nullptr || find(body, "limitOffset") != nullptr)
+    return views("containing LIMIT or OFFSET");
+  if (select.grouped) return views("that return aggregate functions");
+  if (has_window_call(list(body, "targetList"))) return views("that return window functions");
+  const Json& from = list(body, "fromClause");
+  if (from.size() != 1 || !from.front().contains("RangeVar"))
+    return views("that do not select from a single table or view");
+  const auto of_table = [](const ExprPtr& target) { return target->kind == ExprKind::column; };
+  if (std::ranges::none_of(select.targets, of_table)) return views("that have no updatable columns");
+  if (std::ranges::all_of(select.targets, of_table)) return {};
+  return "View columns that are not columns of their base relation are not updatable.";
 }
 
 // The scope of the table, with the names of the view's columns.
@@ -96,10 +138,11 @@ Result<std::optional<ChangedView>> bind_changed_view(StatementBinder& binder, co
   if (!query.ok()) return query.status();
   SelectPlan& select = *query->bound.select;
   if (!shows_one_table(select)) {
-    return Status(
-        ErrorCode::object_not_in_prerequisite_state,
-        "cannot " + std::string(change.verb) + " view \"" + view.name + "\"",
-        "change the tables that it reads: a view can be changed if it shows different columns of one table");
+    return Status(ErrorCode::object_not_in_prerequisite_state,
+                  "cannot " + std::string(change.verb) + " view \"" + view.name + "\"",
+                  "change the tables that it reads: a view can be changed if it shows different columns of "
+                  "one table")
+        .with_detail(why_not_changeable(view, select));
   }
   ChangedView changed;
   changed.source.table = select.source.table;

@@ -146,7 +146,7 @@ bool is_window_function(std::string_view name) {
   return find_window_function(name) != nullptr;
 }
 
-Status check_window_names(const Json& clause) {
+Status check_window_names(const Json& clause, ErrorPlace* place) {
   // Each may extend the one before.
   constexpr std::size_t kMaxWindows = 200;
   if (clause.size() > kMaxWindows) {
@@ -157,10 +157,13 @@ Status check_window_names(const Json& clause) {
     const std::string_view name = text(body_of(clause[i]), "name");
     for (std::size_t other = 0; other < i; ++other) {
       if (text(body_of(clause[other]), "name") != name) continue;
-      return Status(ErrorCode::windowing_error, "window \"" + std::string(name) + "\" is already defined");
+      return located(
+          place, body_of(clause[i]),
+          Status(ErrorCode::windowing_error, "window \"" + std::string(name) + "\" is already defined"));
     }
     WindowParts parts;
-    NAMDB_SQL_CHECK(find_parts(clause, body_of(clause[i]), i, parts));
+    Status status = find_parts(clause, body_of(clause[i]), i, parts);
+    if (!status.ok()) return located(place, body_of(clause[i]), std::move(status));
   }
   return {};
 }
@@ -207,8 +210,9 @@ Status ExpressionBinder::bind_window_parts(const Json& body, std::string_view na
   const Json& over = body_of(*find(body, "over"));
   WindowParts parts;
   const std::string_view named = text(over, "name");
-  NAMDB_SQL_CHECK(named.empty() ? find_parts(*window_clause_, over, window_clause_->size(), parts)
-                                : find_named_parts(*window_clause_, named, window_clause_->size(), parts));
+  Status found = named.empty() ? find_parts(*window_clause_, over, window_clause_->size(), parts)
+                               : find_named_parts(*window_clause_, named, window_clause_->size(), parts);
+  if (!found.ok()) return located(place_, over, std::move(found));
   clause_ = "window definitions";
   for (const Json& item : *parts.partition) {
     OrderItem partition;
@@ -276,11 +280,13 @@ Status ExpressionBinder::bind_frame(const Json& window, WindowCall& call) {
   frame.start = bound_of(options, 0x200, 0x800, 0x2000);
   frame.end = bound_of(options, 0x400, 0x1000, 0x4000);
   if (frame.mode == FrameMode::groups && call.order.empty())
-    return Status(ErrorCode::windowing_error, "GROUPS mode requires an ORDER BY clause");
+    return located(place_, window,
+                   Status(ErrorCode::windowing_error, "GROUPS mode requires an ORDER BY clause"));
   if (frame.mode == FrameMode::range && (has_offset(frame.start) || has_offset(frame.end)) &&
       call.order.size() != 1) {
-    return Status(ErrorCode::windowing_error,
-                  "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column");
+    return located(place_, window,
+                   Status(ErrorCode::windowing_error,
+                          "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column"));
   }
   if (has_offset(frame.start)) {
     NAMDB_SQL_CHECK(bind_frame_offset(*find(window, "startOffset"), frame.start, call, frame.start_offset,
@@ -292,8 +298,7 @@ Status ExpressionBinder::bind_frame(const Json& window, WindowCall& call) {
 
 Status ExpressionBinder::bind_frame_offset(const Json& json, FrameBound bound, WindowCall& call,
                                            ExprPtr& offset, ExprPtr& value) {
-  const std::string mode(name_of(call.frame.mode));
-  const std::string clause = "window " + mode;
+  const std::string clause = "window " + std::string(name_of(call.frame.mode));
   std::vector<Aggregate>* const aggregates = std::exchange(aggregates_, nullptr);
   const std::string_view outer_clause = std::exchange(clause_, clause);
   Result<ExprPtr> bound_offset = bind(json);
@@ -301,6 +306,14 @@ Status ExpressionBinder::bind_frame_offset(const Json& json, FrameBound bound, W
   clause_ = outer_clause;
   if (!bound_offset.ok()) return bound_offset.status();
   offset = std::move(bound_offset).value();
+  Status status = fit_frame_offset(bound, call, offset, value);
+  if (!status.ok() && place_ != nullptr) place_->note_begin(json);
+  return status;
+}
+
+Status ExpressionBinder::fit_frame_offset(FrameBound bound, WindowCall& call, ExprPtr& offset,
+                                          ExprPtr& value) {
+  const std::string mode(name_of(call.frame.mode));
   if (contains_column(*offset)) {
     return Status(ErrorCode::invalid_column_reference, "argument of " + mode + " must not contain variables");
   }

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "compute/sql/execute/run.h"
-#include "compute/sql/plan/plan_costs.h"
+#include "compute/sql/expression/plan_costs.h"
 
 namespace namdb::sql {
 

@@ -98,11 +98,7 @@ reactor::Task<Status> UniqueChecks::check_index(Checked* checked, std::size_t fi
 }
 
 Status UniqueChecks::duplicate(const Checked& checked, const layout::RowView& row) const {
-  std::vector<std::uint32_t> columns;
-  for (const layout::IndexColumn& column : checked.index->shape.columns()) columns.push_back(column.column);
-  const txn::Violation violation{
-      table_, checked.index->name, std::move(columns), {row.bytes().begin(), row.bytes().end()}};
-  describe_violation(violation, run_.error);
+  describe_violation(txn::violation_of(table_, *checked.index, row), run_.error);
   return Status(ErrorCode::duplicate_key,
                 "duplicate key value violates unique constraint \"" + checked.index->name + "\"");
 }

@@ -39,7 +39,7 @@ Status subscript(const Expr& expr, const EvalContext& context, Datum& out) {
   return {};
 }
 
-// Of two arrays, or of an array and an element. A NULL array is none.
+// Of two arrays, or of an array and an element. A NULL array has no elements.
 Status concat_arrays(const Expr& expr, const EvalContext& context, Datum& out) {
   ArrayWriter writer(expr.type.id);
   bool any = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compute/sql/catalog/catalog.h"
+#include "compute/sql/expression/plan_costs.h"
 #include "compute/sql/expression/regex.h"
 #include "compute/sql/expression/subquery.h"
 
@@ -28,7 +29,6 @@ struct RoutineRows {
   Arena arena;
   std::shared_ptr<const void> memory;  // their part of the memory of all clients
 };
-struct PlanCosts;  // of plans
 
 struct StatementState {
   PlanCosts* costs = nullptr;  // counted here; null: nobody wants to know them

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/fabric/counters.h"
+#include "compute/sql/expression/plan_costs.h"
 #include "compute/sql/plan/plan.h"
-#include "compute/sql/plan/plan_costs.h"
 
 namespace namdb::sql {
 

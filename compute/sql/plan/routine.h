@@ -204,7 +204,8 @@ struct RoutineSlot {
   std::string name;
   Type type;
   bool not_null = false;
-  // Of a field: its record, which has no fields before a row is assigned to it. Empty: it has, or is none.
+  // Of a field: its record, which has no fields before a row is assigned to it. Empty: it has, or is no
+  // field.
   std::string record;
 };
 

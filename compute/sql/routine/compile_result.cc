@@ -1,5 +1,6 @@
 // The results of functions: RETURN in PL/pgSQL, and the last statement of a function in SQL.
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "compute/sql/bind/bind_routine.h"
@@ -55,12 +56,14 @@ Status RoutineCompiler::return_mismatch(std::string detail) const {
   const RoutineSignature& signature = *source_.signature();
   if (!signature.is_function) {
     return Status(ErrorCode::invalid_function_definition,
-                  "return type mismatch in procedure \"" + signature.name + "\"", std::move(detail));
+                  "return type mismatch in procedure \"" + signature.name + "\"")
+        .with_detail(std::move(detail));
   }
   const std::string declared =
       signature.result_columns > 1 ? "record" : std::string(type_name(signature.result.id));
   return Status(ErrorCode::invalid_function_definition,
-                "return type mismatch in function declared to return " + declared, std::move(detail));
+                "return type mismatch in function declared to return " + declared)
+      .with_detail(std::move(detail));
 }
 
 Result<Step> RoutineCompiler::compile_last_query(std::shared_ptr<const Plan> query) {
@@ -68,16 +71,24 @@ Result<Step> RoutineCompiler::compile_last_query(std::shared_ptr<const Plan> que
   const std::vector<ResultColumn> wanted = result_columns(signature);
   const std::vector<ResultColumn>& given = query->columns;
   if (given.empty())
-    return return_mismatch("The final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.");
-  if (given.size() != wanted.size())
-    return return_mismatch("The final statement must have a column for each column of the result.");
+    return return_mismatch("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.");
+  const bool is_scalar = signature.is_function && signature.result_columns <= 1;
+  if (is_scalar && given.size() != wanted.size())
+    return return_mismatch("Final statement must return exactly one column.");
   std::vector<SlotTarget> targets;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!can_cast(given[i].type.id, wanted[i].type.id, Coercion::assignment))
-      return return_mismatch("The actual return type is " + std::string(type_name(given[i].type.id)) + ".");
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (i == wanted.size()) return return_mismatch("Final statement returns too many columns.");
+    const std::string is(type_name(given[i].type.id));
+    if (!can_cast(given[i].type.id, wanted[i].type.id, Coercion::assignment)) {
+      return return_mismatch(is_scalar ? "Actual return type is " + is + "."
+                                       : "Final statement returns " + is + " instead of " +
+                                             std::string(type_name(wanted[i].type.id)) + " at column " +
+                                             std::to_string(i + 1) + ".");
+    }
     NAMDB_SQL_ASSIGN(SlotTarget target, target_of(routine_->result_slot, given[i].type, wanted[i].type));
     targets.push_back(std::move(target));
   }
+  if (given.size() < wanted.size()) return return_mismatch("Final statement returns too few columns.");
   if (!signature.gives_rows()) {
     QueryStep step;
     step.plan = std::move(query);

@@ -1,6 +1,7 @@
 #include "compute/sql/session/portals.h"
 
 #include <iterator>
+#include <string>
 
 #include "compute/sql/session/prepared_statements.h"
 
@@ -22,7 +23,9 @@ Result<Portal*> Portals::make(std::string_view name, const Portal* running) {
   if (name.empty()) return &unnamed_;
   if (named_.size() >= kMaxPrepared) sweep(running);
   if (named_.size() >= kMaxPrepared)
-    return Status(ErrorCode::limit_exceeded, "too many portals in one session");
+    return Status(ErrorCode::out_of_memory,
+                  "a session can have at most " + std::to_string(kMaxPrepared) + " portals",
+                  "close those that are no longer needed");
   return &named_[std::string(name)];
 }
 

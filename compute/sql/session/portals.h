@@ -28,7 +28,7 @@ class Portals {
   // Null: there is none of that name that can be used. Empty: the unnamed one.
   Portal* find(std::string_view name);
   const Portal* find(std::string_view name) const;
-  // One that cannot be used yet. limit_exceeded. `running` stays; may be null.
+  // One that cannot be used yet. out_of_memory: there are too many. `running` stays; may be null.
   Result<Portal*> make(std::string_view name, const Portal* running);
   void close(std::string_view name);
   // Forgets portals that have ended. `running` stays.

@@ -24,7 +24,7 @@ Status PreparedStatements::keep(std::string name, std::shared_ptr<PreparedStatem
   if (name.empty()) {
     unnamed_ = std::move(prepared);
   } else if (named_.size() >= kMaxPrepared) {
-    return Status(ErrorCode::limit_exceeded,
+    return Status(ErrorCode::out_of_memory,
                   "a session can have at most " + std::to_string(kMaxPrepared) + " prepared statements",
                   "close those that are no longer needed");
   } else if (prepared->session_bytes > kMaxPrepared_bytes - bytes_) {

@@ -29,7 +29,7 @@ class PreparedStatements {
   // Null: there is none of that name. Empty: the unnamed one.
   std::shared_ptr<PreparedStatement> find(std::string_view name) const;
   bool contains(std::string_view name) const { return named_.contains(name); }
-  // duplicate_prepared_statement, limit_exceeded, out_of_memory.
+  // duplicate_prepared_statement, out_of_memory: there are too many, or they take too much.
   Status keep(std::string name, std::shared_ptr<PreparedStatement> prepared, std::int64_t now_us);
   void close(std::string_view name);
   // All that have a name.

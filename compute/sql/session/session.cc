@@ -78,6 +78,8 @@ char Session::status() const {
 }
 
 void Session::start_clock() {
+  if (clock_runs_) return;
+  clock_runs_ = true;
   facts_.now_us = facts_.present_us();
   began_ns_ = engine_.executor().now_ns();
 }
@@ -119,6 +121,7 @@ bool Session::read_only() const {
 // A suspended cursor belongs to the transaction and is destroyed before it. Portals are only marked: the
 // portal of the COMMIT itself still runs.
 void Session::end_transaction() {
+  stop_clock();
   savepoints_.clear();
   const bool all = state_ == State::block || state_ == State::failed;
   close_cursors(all ? EndedPortals::all : EndedPortals::suspended);
@@ -175,6 +178,7 @@ void Session::fail(const Status& status) {
   }
   if (state_ == State::block) state_ = State::failed;
   if (state_ == State::implicit) state_ = State::idle;
+  if (state_ == State::idle) stop_clock();
 }
 
 Task<Status> Session::check_and_commit() {
@@ -213,6 +217,7 @@ Task<Status> Session::sync() {
 
 void Session::forget_portals() {
   if (state_ != State::idle) return;
+  stop_clock();
   if (portals_.unnamed().plan != nullptr) portals_.unnamed().reset();
   for (auto& [name, portal] : portals_.named()) {
     if (!portal.as_cursor.held) portal.valid = false;
@@ -460,7 +465,6 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
   }
   if (state_ == State::idle && needs_transaction(plan) && (call || (autocommit && max_rows == 0)))
     co_return co_await run_autocommit(portal, sink, completion);
-  if (state_ == State::idle && !needs_transaction(plan)) start_clock();
   co_return co_await run_in_transaction(portal, sink, max_rows, completion);
 }
 

@@ -105,6 +105,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   bool in_implicit_transaction() const { return state_ == State::implicit; }
   // Ends the implicit transaction, and forgets the portals if there is no block.
   reactor::Task<Status> sync();
+  // The same where no implicit transaction is open.
   void forget_portals();
   // The client is gone: ends its transaction, undoes what its block has created, and drops its temporary
   // tables.
@@ -161,9 +162,13 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
                                           bool autocommit, Completion& completion);
   reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                     Completion& completion);
+  // The transaction begins now: now(), and 'now', 'today' and their like in what is planned for it. It has
+  // that time from the first message on that is planned or run for it; until stop_clock() another call does
+  // nothing.
   void start_clock();
-  // statement_timeout counts from now, and outside of a block the transaction's time: also while the
-  // statement waits to be planned.
+  void stop_clock() { clock_runs_ = false; }
+  // statement_timeout counts from now, and so does the time of a transaction that begins with the statement:
+  // also while the statement waits to be planned.
   void begin_statement();
   void ensure_transaction();
   std::unique_ptr<txn::Transaction> begin();
@@ -493,6 +498,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   TemporaryTables temporary_;
   KnownTypes types_;
   TypeUses type_uses_;
+  bool clock_runs_ = false;     // start_clock(); also where the transaction has only planned something
   std::uint64_t began_ns_ = 0;  // of the transaction
   std::unique_ptr<txn::Transaction> transaction_;
   std::set<std::string> resolved_constraints_;  // of its statements: note_resolved()

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compute/api/table_change.h"
+#include "compute/api/transaction_facts.h"
 #include "compute/sql/execute/altered_rows.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/long_value_keepers.h"
@@ -144,8 +145,12 @@ Task<Status> Session::replace_rows(const AlterTablePlan& plan, ResultSink& sink,
       rows, [this, &used] { return type_uses_.hold_types(&used); },
       [this](const LabelWatch* labels) { return types_.learn_labels(labels); });
   replacement.rows = &held;
+  txn::Violation violation;
+  replacement.violation = &violation;
   status = co_await engine_.replace_table(std::move(replacement));
   const bool came = status.ok();
+  if (!came && violation.table != nullptr)
+    describe_duplicates(violation, plan.table->name, violation.constraint, error_);
   if (came) note_altered(plan.table->id, plan.table->name);
   status = co_await drop_changed_sequences(std::move(status), &plan.table->schema, &made);
   const storage::TableRef replaced = engine_.cached_table(plan.table->name);
@@ -189,8 +194,12 @@ Task<Status> Session::change_names(const AlterTablePlan& plan) {
   if (!status.ok()) co_return status;
   for (const txn::IndexDefinition& constraint : plan.indexes) {
     txn::IndexDefinition definition = constraint;
+    txn::Violation violation;
     definition.table = plan.table->name;
+    definition.violation = &violation;
     status = co_await engine_.create_index(std::move(definition));
+    if (!status.ok() && status.code() == ErrorCode::duplicate_key)
+      describe_duplicates(violation, plan.table->name, constraint.name, error_);
     if (!status.ok()) break;
     added.push_back(constraint.name);
   }

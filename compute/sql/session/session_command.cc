@@ -100,10 +100,7 @@ Task<Status> Session::run_transaction_command(const TransactionPlan& plan, Resul
       if (plan.isolation) {
         if (Status status = settings_.check_isolation(*plan.isolation); !status.ok()) co_return status;
       }
-      if (state_ == State::idle) {
-        block_read_only_ = read_only();
-        start_clock();
-      }
+      if (state_ == State::idle) block_read_only_ = read_only();
       state_ = State::block;  // an implicit transaction becomes the block's beginning
       settings_.begin_block();
       if (const auto isolation = settings_.get("default_transaction_isolation");
@@ -329,7 +326,6 @@ Task<Status> Session::analyze(const Plan& plan, Portal& portal, ResultSink& mess
   const bool own = state_ == State::idle;
   std::unique_ptr<txn::Transaction> transaction;
   if (own) {
-    start_clock();
     transaction = begin();
   } else {
     ensure_transaction();

@@ -55,7 +55,7 @@ Result<Portal*> Session::make_cursor(const DeclarePlan& plan, const Portal& runn
   std::size_t size_bytes = text.size() + running.parameters.size() * sizeof(Datum);
   for (const Datum& value : running.parameters) size_bytes += value.null ? 0 : value.text.size();
   if (!portals_.has_room(size_bytes)) {
-    return Status(ErrorCode::limit_exceeded,
+    return Status(ErrorCode::out_of_memory,
                   "the texts and parameters of a session's cursors can have at most " +
                       std::to_string(kMaxPortal_bytes) + " bytes");
   }

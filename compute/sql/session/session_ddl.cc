@@ -1,6 +1,7 @@
 // Schema changes: outside of blocks they take effect at once (in blocks: session_block_ddl.cc).
 #include <algorithm>
 
+#include "compute/api/transaction_facts.h"
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/long_value_keepers.h"
 #include "compute/sql/session/session.h"
@@ -241,6 +242,8 @@ Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink
     if (!status.ok()) co_return status;
   }
   txn::IndexDefinition definition{plan.name, plan.table->name, plan.columns, plan.unique, plan.hash};
+  txn::Violation violation;
+  definition.violation = &violation;
   for (std::uint32_t number = 1;; ++number) {
     std::string name = definition.name;
     Status status = co_await check_no_sequence(std::move(name));
@@ -254,7 +257,7 @@ Task<Status> Session::create_index(const CreateIndexPlan& plan, ResultSink& sink
       status = co_await engine_.create_index(std::move(wanted));
     }
     if (!status.ok() && status.code() == ErrorCode::duplicate_key)
-      describe_constraint(plan.table->name, definition.name, error_);
+      describe_duplicates(violation, plan.table->name, definition.name, error_);
     if (status.ok() && made != nullptr) *made = definition.name;
     if (!taken(status, definition.name)) co_return status;
     if (plan.if_not_exists) {

@@ -44,6 +44,7 @@ Status Session::bind(const BindRequest& request) {
   }
   const Plan& plan = *prepared->plan;
   if (Status status = check_allowed(plan); !status.ok()) return status;
+  if (state_ == State::idle) start_clock();  // parameters may name it: 'now'
   if (request.parameters.size() != plan.parameters.size()) {
     return Status(ErrorCode::protocol_violation,
                   "bind message supplies " + std::to_string(request.parameters.size()) +
@@ -69,8 +70,8 @@ Status Session::bind(const BindRequest& request) {
     const std::size_t size_bytes = bytes + request.parameters.size() * sizeof(Datum);
     if (!portals_.has_room(size_bytes)) {
       close_portal(request.portal);
-      return Status(ErrorCode::limit_exceeded, "the parameters of a session's portals can have at most " +
-                                                   std::to_string(kMaxPortal_bytes) + " bytes");
+      return Status(ErrorCode::out_of_memory, "the parameters of a session's portals can have at most " +
+                                                  std::to_string(kMaxPortal_bytes) + " bytes");
     }
     portals_.count(*portal, size_bytes);
   }
@@ -82,7 +83,7 @@ Status Session::bind(const BindRequest& request) {
     if (Status status = portal->memory.resize(bytes); !status.ok()) return status;
   }
   portal->parameters.resize(request.parameters.size());
-  portal->storage.reserve(bytes);  // so that what borrows from it stays where it is
+  portal->storage.reserve(bytes);  // so that borrowed bytes stay where they are
   Status status;
   for (std::size_t i = 0; i < request.parameters.size() && status.ok(); ++i) {
     portal->parameters[i] = Datum();

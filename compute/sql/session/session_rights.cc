@@ -82,7 +82,7 @@ bool SessionRights::names_identity(std::string_view setting) {
 
 void SessionRights::set_identity(SetPlan& plan) {
   if (!plan.value) plan.value = plan.name == kRole ? "none" : authenticated_user_;
-  // From now on it is the role that has that name now, but who logged in stays who that was.
+  // From now on it is the role that has that name now, but the role that logged in stays the same one.
   if (*plan.value != authenticated_user_) bound_roles_.erase(*plan.value);
   const auto scope = plan.local ? Settings::Scope::transaction : Settings::Scope::session;
   settings_.set_identity(plan.name, *plan.value, scope);

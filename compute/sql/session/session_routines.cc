@@ -56,9 +56,13 @@ Status check_replacement(const RoutineSignature& there, const RoutineSignature& 
   const bool same_result = there.returns_set == made.returns_set &&
                            there.returns_nothing == made.returns_nothing && there.result == made.result &&
                            parameter_types(there, false) == parameter_types(made, false);
-  if (!same_result)
+  if (!same_result) {
+    const bool other_row =
+        there.returns_set == made.returns_set && there.result_columns > 1 && made.result_columns > 1;
     return Status(ErrorCode::invalid_function_definition, "cannot change return type of existing function",
-                  hint);
+                  hint)
+        .with_detail(other_row ? "Row type defined by OUT parameters is different." : "");
+  }
   for (std::size_t i = 0; i < there.parameters.size(); ++i) {
     const RoutineParameter& before = there.parameters[i];
     const RoutineParameter& now = made.parameters[i];

@@ -29,6 +29,7 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   const SyntaxTree& tree = parsed.tree();
   const std::size_t count = tree.statement_count();
   if (count == 0) {
+    forget_portals();
     sink.complete(Completion());
     co_return;
   }

@@ -51,6 +51,20 @@ std::string shown_row(const layout::RowView& row, const LongValues* long_values)
   return shown;
 }
 
+std::string shown_key(const txn::Violation& violation) {
+  const layout::RowView row(violation.table->schema, violation.row);
+  std::string names;
+  std::string values;
+  for (const std::uint32_t column : violation.columns) {
+    const std::string_view separator = names.empty() ? "" : ", ";
+    const bool of_index = is_index_column(row.schema().columns()[column]);
+    names.append(separator).append(of_index ? index_column_text(row.schema(), column, true)
+                                            : quoted_name(row.schema().columns()[column].name));
+    values.append(separator).append(shown_value(row, column, nullptr));
+  }
+  return "Key (" + names + ")=(" + values + ")";
+}
+
 }  // namespace
 
 void ErrorPlace::note_at(std::int64_t offset_bytes) {
@@ -117,18 +131,14 @@ Status violates_check(const layout::RowView& row, const storage::Table& table, c
 }
 
 void describe_violation(const txn::Violation& violation, ErrorFields& fields) {
-  const layout::RowView row(violation.table->schema, violation.row);
-  std::string names;
-  std::string values;
-  for (const std::uint32_t column : violation.columns) {
-    const std::string_view separator = names.empty() ? "" : ", ";
-    const bool of_index = is_index_column(row.schema().columns()[column]);
-    names.append(separator).append(of_index ? index_column_text(row.schema(), column, true)
-                                            : quoted_name(row.schema().columns()[column].name));
-    values.append(separator).append(shown_value(row, column, nullptr));
-  }
   describe_constraint(violation.table->name, violation.constraint, fields);
-  fields.detail = "Key (" + names + ")=(" + values + ") already exists.";
+  fields.detail = shown_key(violation) + " already exists.";
+}
+
+void describe_duplicates(const txn::Violation& violation, std::string_view table, std::string_view constraint,
+                         ErrorFields& fields) {
+  describe_constraint(table, constraint, fields);
+  if (violation.table != nullptr) fields.detail = shown_key(violation) + " is duplicated.";
 }
 
 void describe_constraint(std::string_view table, std::string_view constraint, ErrorFields& fields) {

@@ -59,7 +59,11 @@ Status check_not_null(const layout::RowView& row, const storage::Table& table, E
 Status violates_check(const layout::RowView& row, const storage::Table& table, const std::string& check,
                       ErrorFields& fields, const LongValues* long_values);
 void describe_violation(const txn::Violation& violation, ErrorFields& fields);
-// Describes the unique index or constraint that two rows violate.
+// Rows that are there already have the same values, so that the unique index or constraint cannot be made.
+// `table` and `constraint`: their names for clients, which those of the violation may not be.
+void describe_duplicates(const txn::Violation& violation, std::string_view table, std::string_view constraint,
+                         ErrorFields& fields);
+// Describes the constraint that a row violates.
 void describe_constraint(std::string_view table, std::string_view constraint, ErrorFields& fields);
 
 }  // namespace namdb::sql

@@ -21,9 +21,9 @@ void add_constraint_rows(CatalogRowWriter& rows, const VirtualTableInput& input)
 CatalogRowMaker find_routine_rows(const SystemRelation& relation);
 // Of pg_depend, pg_attrdef and pg_rewrite; null: it is none of them.
 CatalogRowMaker find_dependency_rows(const SystemRelation& relation);
-// Of a view of pg_catalog; null: it is none, or has no rows.
+// Of a view of pg_catalog; null: another relation, or a view without rows.
 CatalogRowMaker find_catalog_view(const SystemRelation& relation);
-// Of a relation of information_schema; null: it is none, or has no rows.
+// Of a relation of information_schema; null: another one, or one without rows.
 CatalogRowMaker find_information_view(const SystemRelation& relation);
 
 }  // namespace namdb::sql

@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 
+#include "compute/api/transaction_facts.h"
+
 namespace namdb::sql::testing {
 
 using reactor::Task;
@@ -80,7 +82,7 @@ Task<Result<std::vector<TableRef>>> FakeEngine::tables() {
 Task<Status> FakeEngine::create_table(txn::TableDefinition definition) {
   Status status = add_table(definition);
   if (!status.ok()) co_return status;
-  status = add_constraints(definition);
+  status = add_constraints(definition, nullptr);
   if (!status.ok()) tables_.erase(definition.name);
   co_return status;
 }
@@ -102,7 +104,7 @@ Status FakeEngine::add_table(const txn::TableDefinition& definition) {
   return {};
 }
 
-Status FakeEngine::add_constraints(const txn::TableDefinition& definition) {
+Status FakeEngine::add_constraints(const txn::TableDefinition& definition, txn::Violation* violation) {
   const std::string& name = definition.name;
   if (!definition.ordered_key.empty()) {
     txn::IndexDefinition index{definition.ordered_key, name, {}};
@@ -113,6 +115,7 @@ Status FakeEngine::add_constraints(const txn::TableDefinition& definition) {
   }
   for (const txn::UniqueConstraint& constraint : definition.unique) {
     txn::IndexDefinition index{constraint.name, name, {}, true};
+    index.violation = violation;
     for (const std::uint32_t column : constraint.columns) index.columns.push_back({column, false});
     Status status = add_index(index, Constraint::unique);
     if (!status.ok()) return status;
@@ -155,8 +158,13 @@ Status FakeEngine::add_index(const txn::IndexDefinition& definition, Constraint 
   if (definition.unique) {
     std::set<std::string> seen;
     for (const auto& [primary, bytes] : latest(table->id)) {
-      const layout::IndexKey key = layout::index_key(*shape, layout::RowView(table->schema, bytes));
+      const layout::RowView row(table->schema, bytes);
+      const layout::IndexKey key = layout::index_key(*shape, row);
       if (!key.has_null && !seen.insert(std::string(key.declared())).second) {
+        index->name = definition.name;
+        index->shape = *shape;
+        if (definition.violation != nullptr)
+          *definition.violation = txn::violation_of(found->second, *index, row);
         return Status(ErrorCode::duplicate_key, "could not create unique index \"" + definition.name + "\"");
       }
     }

@@ -103,7 +103,8 @@ class FakeEngine : public txn::Engine {
   enum class Constraint : std::uint8_t { none, unique, primary_key };
   // Without indexes.
   Status add_table(const txn::TableDefinition& definition);
-  Status add_constraints(const txn::TableDefinition& definition);
+  // `violation` as in IndexDefinition.
+  Status add_constraints(const txn::TableDefinition& definition, txn::Violation* violation);
   Status fill_table(const txn::TableReplacement& replacement,
                     const std::vector<std::vector<std::byte>>& rows);
   Status add_index(const txn::IndexDefinition& definition, Constraint constraint);

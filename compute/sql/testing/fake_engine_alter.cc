@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/api/table_change.h"
+#include "compute/api/transaction_facts.h"
 #include "compute/sql/testing/fake_engine.h"
 
 namespace namdb::sql::testing {
@@ -104,15 +105,21 @@ Status FakeEngine::fill_table(const txn::TableReplacement& replacement,
   for (const std::vector<std::byte>& row : rows) {
     const std::span<const std::byte> key = layout::RowView(table->schema, row).key();
     std::vector<Version>& versions = data[{key.begin(), key.end()}];
+    if (!versions.empty() && replacement.violation != nullptr) {
+      const std::span<const std::uint32_t> columns = table->schema.key();
+      *replacement.violation = {table, table->primary_key_name(), {columns.begin(), columns.end()}, row};
+    }
     if (!versions.empty())
       return Status(ErrorCode::duplicate_key,
                     "could not create unique index \"" + table->primary_key_name() + "\"");
     versions.push_back({clock_, false, row});
   }
-  if (Status status = add_constraints(replacement.definition); !status.ok()) return status;
+  if (Status status = add_constraints(replacement.definition, replacement.violation); !status.ok())
+    return status;
   for (const txn::IndexDefinition& index : replacement.indexes) {
     txn::IndexDefinition definition = index;
     definition.table = name;
+    definition.violation = replacement.violation;
     if (Status status = add_index(definition, Constraint::none); !status.ok()) return status;
   }
   return {};

@@ -25,7 +25,7 @@ inline bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// The value of a hexadecimal digit; -1: it is none.
+// The value of a hexadecimal digit; -1: another character.
 inline int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
   const char lower = static_cast<char>(c | 0x20);

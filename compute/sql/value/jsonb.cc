@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compute/sql/value/json_fault.h"
 #include "compute/sql/value/json_text.h"
 
 namespace namdb::sql {
@@ -15,10 +16,6 @@ namespace {
 // PostgreSQL's bounds of numeric.
 constexpr std::int64_t kMaxWholeDigits = 131'072;
 constexpr std::int64_t kMaxFractionDigits = 16'383;
-
-Status invalid_json() {
-  return Status(ErrorCode::invalid_text, "invalid input syntax for type json");
-}
 
 Status too_long(std::size_t most_bytes) {
   return Status(ErrorCode::limit_exceeded,
@@ -109,16 +106,12 @@ class Normalizer : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
     constexpr int kNumberOverflow = 406;
-    if (status_.ok()) {
-      if (error.id == kNumberOverflow) return out_of_range();
-      status_ = invalid_json();
-    }
-    return false;
+    return status_.ok() && error.id == kNumberOverflow && out_of_range();
   }
 
   const Status& status() const { return status_; }
   Status write(std::string& out) {
-    if (nodes_.empty()) return invalid_json();
+    if (nodes_.empty()) return invalid_json({});
     write_node(0, out);
     if (out.size() <= kMaxJson_bytes) return {};
     return too_long(kMaxJson_bytes);
@@ -293,7 +286,7 @@ Status parse_jsonb(std::string_view text, Arena& arena, Datum& out) {
   Normalizer normalizer;
   const bool parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &normalizer);
   if (!normalizer.status().ok()) return normalizer.status();
-  if (!parsed) return invalid_json();
+  if (!parsed) return invalid_json(text);
   std::string normal;
   if (Status status = normalizer.write(normal); !status.ok()) return status;
   out = Datum::of_text(arena.copy(normal));
@@ -366,7 +359,7 @@ void append_equal_jsonb(std::string& bytes, std::string_view value) {
     bytes += number;
     at = end;
   }
-  // So that what follows is not taken for a part of it.
+  // So that the next bytes are not taken for a part of it.
   bytes += '\0';
 }
 

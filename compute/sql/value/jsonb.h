@@ -1,6 +1,6 @@
 // The values of jsonb. A datum has their normal form as a text: one blank behind each comma and colon, the
 // members of objects by the length of their keys and then their bytes, each key once (the last one counts),
-// numbers as numeric shows them. So what PostgreSQL shows is what is stored.
+// numbers as numeric shows them. So the stored text is the one that PostgreSQL shows.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // The forms of arrays on the wire.
 #include <string>
+#include <utility>
 
 #include "compute/sql/value/array.h"
 #include "compute/sql/value/bytes.h"
@@ -39,8 +40,9 @@ bool needs_quotes(std::string_view text) {
   return false;
 }
 
-Status malformed_literal(std::string_view text) {
-  return Status(ErrorCode::invalid_text, "malformed array literal: \"" + std::string(text) + "\"");
+Status malformed_literal(std::string_view text, std::string detail) {
+  return Status(ErrorCode::invalid_text, "malformed array literal: \"" + std::string(text) + "\"")
+      .with_detail(std::move(detail));
 }
 
 // Reads `{a,"b c",NULL}`.
@@ -53,17 +55,17 @@ class LiteralReader {
     skip_blanks();
     if (!take('{')) {
       if (at_ < text_.size() && text_[at_] == '[') return unsupported("bounds of arrays");
-      return malformed_literal(text_);
+      return malformed_literal(text_, "Array value must start with \"{\" or dimension information.");
     }
     skip_blanks();
     if (!take('}')) {
       do {
         if (Status status = element(arena); !status.ok()) return status;
       } while (take(','));
-      if (!take('}')) return malformed_literal(text_);
+      if (!take('}')) return unexpected();
     }
     skip_blanks();
-    if (at_ != text_.size()) return malformed_literal(text_);
+    if (at_ != text_.size()) return malformed_literal(text_, "Junk after closing right brace.");
     out = writer_.finish(arena);
     return {};
   }
@@ -71,6 +73,15 @@ class LiteralReader {
  private:
   static Status unsupported(const std::string& construct) {
     return Status(ErrorCode::feature_not_supported, construct + " is not supported");
+  }
+
+  // Of the next character, which cannot be there.
+  Status unexpected() const {
+    if (at_ == text_.size()) return malformed_literal(text_, "Unexpected end of input.");
+    const char c = text_[at_];
+    const bool is_mark = c == '{' || c == '}' || c == ',' || c == '\\';
+    return malformed_literal(
+        text_, is_mark ? std::string("Unexpected \"") + c + "\" character." : "Unexpected array element.");
   }
 
   void skip_blanks() {
@@ -93,7 +104,7 @@ class LiteralReader {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (quoted ? c == '"' : c == ',' || c == '}') break;
-      if (!quoted && (c == '"' || c == '{')) return malformed_literal(text_);
+      if (!quoted && (c == '"' || c == '{')) return unexpected();
       if (c == '\\') {
         if (++at_ == text_.size()) break;
         escaped = true;
@@ -101,13 +112,13 @@ class LiteralReader {
       word += text_[at_++];
       if (quoted || c == '\\' || !is_space(c)) kept = word.size();
     }
-    if (at_ == text_.size()) return malformed_literal(text_);
+    if (at_ == text_.size()) return unexpected();
     word.resize(kept);
     if (quoted) {
       ++at_;
       skip_blanks();
     } else if (word.empty()) {
-      return malformed_literal(text_);
+      return unexpected();
     }
     Datum value;
     if (quoted || escaped || !is_null_word(word)) {

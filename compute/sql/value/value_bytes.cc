@@ -5,6 +5,7 @@
 
 #include "common/base/hex.h"
 #include "compute/sql/value/characters.h"
+#include "compute/sql/value/json_fault.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -102,7 +103,7 @@ Status parse_bytea_text(std::string_view text, Arena& arena, Datum& out) {
 
 Status check_json(std::string_view text) {
   if (nlohmann::json::accept(text)) return {};
-  return Status(ErrorCode::invalid_text, "invalid input syntax for type json");
+  return invalid_json(text);
 }
 
 }  // namespace namdb::sql

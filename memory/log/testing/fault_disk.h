@@ -41,8 +41,8 @@ class FaultDisk final : public Disk {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   // From that step on every operation fails, as if nobody were there.
   void stop_at(std::uint64_t step) { stop_at_ = step; }
-  // The operation of that step fails once, and what it should have made durable never will be, though later
-  // operations succeed.
+  // The operation of that step fails once, and the bytes that it should have made durable never will be,
+  // though later operations succeed.
   void fail_at(std::uint64_t step) { fail_at_ = step; }
   // Room for all files.
   void set_capacity(std::uint64_t capacity_bytes) { capacity_bytes_ = capacity_bytes; }

@@ -64,6 +64,13 @@ class Layering(unittest.TestCase):
         self.assertEqual(self.check("tools/stress/x.cc", "memory/server/server.h"), 0)
         self.assertEqual(self.check("common/fabric/x_test.cc", "common/fabric/shm/shm.h"), 0)
 
+    def test_tests_of_tools_are_held_to_the_layers_of_tools(self):
+        self.assertEqual(self.check("tools/stress/x_test.cc", "tools/nambench/report/timeline.h"), 1)
+        self.assertEqual(self.check("tools/namsim/workloads/x_test.cc", "tools/namsim/mutants/mutants.h"), 1)
+        self.assertEqual(self.check("tools/stress/x_test.cc", "tools/support/wire/wire_run.h"), 0)
+        self.assertEqual(self.check("tools/stress/x_test.cc", "memory/testing/test_cluster.h"), 0)
+        self.assertEqual(self.check("tools/namsim/scenario/x_test.cc", "tools/namsim/testing/seeds.h"), 0)
+
     def test_only_tests_and_tools_include_test_support(self):
         for path in ("memory/region/x.cc", "memory/region/x.h", "memory/main.cc", "memory/test_x.cc", "workloads/x.cc"):
             self.assertEqual(self.check(path, "memory/testing/test_cluster.h"), 1, path)
@@ -193,6 +200,21 @@ class Prose(unittest.TestCase):
                      "| a | Whatever comes is refused. |"):
             self.assertEqual(self.check(line + "\n"), 1, line)
 
+    def test_a_clause_behind_a_conjunction_or_a_comma_is_found(self):
+        for line in ("A page is left alone, since who makes it counts it.", "Sort them, so that what follows is ordered.",
+                     "So what it shows is stored.", "It says that whatever comes is refused.", "It ends when what it sent is there.",
+                     "It is the role now, but who logged in stays the same.", "It is sealed, and what is taken was.",
+                     "Once it ends, what is in its lane does not count.", "It waits until what was dropped is free.",
+                     "The batch ends, and then whatever is posted fails."):
+            self.assertEqual(self.check(line + "\n"), 1, line)
+
+    def test_a_clause_that_is_no_subject_is_let_pass(self):
+        for line in ("Roles, groups, and what they may do.", "A record, a bucket, and what waits to be freed.",
+                     "It never reads outside, whatever they hold.", "The member, who made the handshake, is answered.",
+                     "It says who asked and what it was told.", "The place, what it can do, and its status.",
+                     "It was so before what is known now.", "It names the file, or what has been lost."):
+            self.assertEqual(self.check(line + "\n"), 0, line)
+
     def test_a_sentence_over_two_lines_is_found_on_its_line(self):
         found = prose.check("a.md", "The commit ends.\nThen comes more. Who\nwaits is told.\n")
         self.assertEqual([finding.line for finding in found], [2])
@@ -228,6 +250,20 @@ class Prose(unittest.TestCase):
         self.assertEqual(self.lines("a.py", code), [2, 5])
         self.assertEqual(self.lines("tools/run", "#!/usr/bin/env python3\n" + code), [3, 6])
         self.assertEqual(self.lines("a.sh", code), [])
+
+    def test_names_of_test_cases_are_sentences(self):
+        for name in ("What is no verifier is a password", "a flush ends, and what is free is finished", "a short record is none"):
+            self.assertEqual(self.lines("a_test.cc", f'\nTEST_CASE("{name}", "[tag]") {{\n'), [2], name)
+            self.assertEqual(self.lines("a_test.cc", f'\nTEST_CASE(\n    "{name}") {{\n'), [3], name)
+        for name in ("a verifier is read", "3 where there is none", "it is none of the other three"):
+            self.assertEqual(self.lines("a_test.cc", f'TEST_CASE("{name}") {{\n'), [], name)
+
+    def test_string_literals_have_no_avoided_words(self):
+        for literal in ("rings are looked at", "the lock goes along with it", 'a \\"key\\" is none'):
+            self.assertEqual(self.lines("a.cc", f'f("one",\n  "{literal}");\n'), [2], literal)
+            self.assertEqual(self.lines("a.py", f'f("{literal}")\n'), [], literal)
+        for code in ('"What each region may grow to"', '"is none of: a, b"', 'R"(that is none)"', '"a" /* "b" is none" */'):
+            self.assertEqual(self.lines("a.cc", f"f({code});\n"), [], code)
 
     def test_an_allowance_needs_a_reason(self):
         line = "He waits. <!-- lint: allow prose: an example -->"

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Documentation and comments are in plain English: subject, verb, object. This finds
 
-- sentences whose subject is a clause: they begin with `Who`, `Whoever` or `What`, or go on with one behind a semicolon or
-  colon. Name the subject: "a worker that ...", "the rows that ...". Questions are let pass;
+- sentences whose subject is a clause: they begin with `Who`, `Whoever` or `What`, or go on with one behind a semicolon, a
+  colon, a conjunction such as `since`, or a comma if a second verb follows. Name the subject: "a worker that ...", "the
+  rows that ...". Questions are let pass;
 - a program as a person: `he`, `his`, `him`. A transaction is "it";
 - words of AVOIDED, each with a better one.
 
 In pages of Markdown it reads all but headings, blocks of code and spans in backticks; a cell of a table is read if it is a
-sentence. In sources it reads comments, and docstrings of Python.
+sentence. In sources it reads comments, docstrings of Python and names of test cases; in all string literals of C++ it looks
+for the words of AVOIDED alone, since a fragment may begin with `What`.
 """
 import io
 import re
@@ -20,9 +22,20 @@ from sources import Finding
 
 CLAUSE = re.compile(r"^(?:Who|What|Whatever)\b")
 CLAUSE_INSIDE = re.compile(r"[;:] (?:and |but |or )?(?:who|what|whatever)\b")
+# A clause behind such a conjunction can only be a subject.
+CLAUSE_BEHIND = re.compile(
+    r"\b(?:since|because|although|though|unless|if|when|while|where|so|that) (?:who|what|whatever)\b", re.I)
+# Here it is one only if a verb of the sentence's own follows it; otherwise it is an item of a list.
+CLAUSE_OR_LIST = re.compile(r"(?:, (?:what|whatever)|\b(?:and|but|or|yet|then|now|until) (?:who|what|whatever))\b", re.I)
+CLAUSE_END = re.compile(r"[,;:.()]|\b(?:and|but|or|that|which|who|what|if|as|than|when|where|while|until|since|for)\b")
+VERB = re.compile(
+    r"\b(?:(?:is|are|was|were|has|have|had|will|would|may|might|must|can|cannot|could|does|do|did|need not)"
+    r"(?: not| never| only)?(?: to)?(?: be| been| have| do)*(?: \w+(?:ed|en))?|(?:"
+    r"stays|goes|comes|gets|takes|waits|sees|meets|means|makes|keeps|costs|follows|begins|remains|leads|stands|lies|belongs"
+    r"|wins|loses|lacks|leaves|holds|dies|needs|wants|fails|falls|depends|arrives|happens|\w\w+ed)(?: to be \w+(?:ed|en))?)\b")
 PERSON = re.compile(r"\b(?:[Hh]e|[Hh]is|[Hh]im|[Hh]imself)\b")
 AVOIDED = tuple((re.compile(pattern, re.I), better) for pattern, better in (
-    (r"\b(?:that|which|what) (?:is|are) none\b", "say what is wrong: malformed, unknown"),
+    (r"(?<!\bthere )\b(?:is|are) none\b(?! of\b)", "say what is wrong: malformed, unknown"),
     (r"\blooked at\b", "checked, examined, read"),
     (r"\b(?:end|ends|ended|ending|stop|stops|stopped|close|closes|closed|leave|leaves|left) in order\b", "cleanly"),
     (r"\b(?:go|goes|going|went|gone) along\b", "is sent with"),
@@ -157,6 +170,15 @@ def sentences(block):
         start = match.end() if match else end
 
 
+def clauses_inside(sentence):
+    """Where clauses that are subjects begin inside a sentence."""
+    matches = [*CLAUSE_INSIDE.finditer(sentence), *CLAUSE_BEHIND.finditer(sentence)]
+    for match in CLAUSE_OR_LIST.finditer(sentence):
+        if len(VERB.findall(CLAUSE_END.split(sentence[match.end():], 1)[0])) > 1:
+            matches.append(match)
+    return sorted({match.start() for match in matches})
+
+
 def check_block(path, block):
     findings = []
 
@@ -170,8 +192,8 @@ def check_block(path, block):
         is_sentence = not block.cell or stripped.rstrip("*_\") ").endswith(".")
         if is_sentence and (match := CLAUSE.match(stripped)):
             found(start, f"a clause is the subject; name it: {stripped[:50]}")
-        for match in CLAUSE_INSIDE.finditer(sentence):
-            found(start + match.start(), f"a clause is the subject; name it: {sentence[match.start() + 2:][:50]}")
+        for position in clauses_inside(sentence):
+            found(start + position, f"a clause is the subject; name it: {sentence[position:].lstrip(';:, ')[:50]}")
         for match in PERSON.finditer(sentence):
             found(start + match.start(), f"no person: {match[0]}")
         for pattern, better in AVOIDED:
@@ -180,8 +202,22 @@ def check_block(path, block):
     return findings
 
 
+def check_literals(path, text):
+    """Of C++: names of test cases are sentences, and other strings avoid AVOIDED."""
+    findings = []
+    for position, literal in sources.string_literals(text):
+        line = sources.line_of(text, position)
+        if re.search(r"\bTEST_CASE\(\s*\"$", text[max(position - 120, 0):position]):
+            findings += check_block(path, join([(line, literal)]))
+            continue
+        findings += [Finding(path, line, "prose", f"{match[0]}: {better}")
+                     for pattern, better in AVOIDED for match in pattern.finditer(literal)]
+    return findings
+
+
 def check(path, text):
-    return [finding for block in all_blocks(path, text) for finding in check_block(path, block)]
+    findings = [finding for block in all_blocks(path, text) for finding in check_block(path, block)]
+    return findings + check_literals(path, text) if path.endswith(sources.CPP) else findings
 
 
 if __name__ == "__main__":

@@ -35,18 +35,26 @@ def wanted(arguments, suffixes=None):
     return [path for path in arguments if suffixes is None or path.endswith(tuple(suffixes))]
 
 
+# A comment, or a literal of a string or a character.
+COMMENT_OR_LITERAL = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<d>[^()\s\\]{0,16})\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z_])\'(?:\\.|[^\'\\\n])+\'',
+    re.S)
+
+
 def strip_cpp(text):
     """The text with comments and the insides of string literals blanked; lines and columns stay."""
-    pattern = re.compile(
-        r'//[^\n]*|/\*.*?\*/|R"(?P<d>[^()\s\\]{0,16})\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z_])\'(?:\\.|[^\'\\\n])+\'',
-        re.S)
 
     def blank(match):
         piece = match.group(0)
         body = re.sub(r"[^\n]", " ", piece)
         return body if piece.startswith("/") else piece[0] + body[1:-1] + piece[-1] if len(piece) > 1 else piece
 
-    return pattern.sub(blank, text)
+    return COMMENT_OR_LITERAL.sub(blank, text)
+
+
+def string_literals(text):
+    """The string literals of C++ but raw ones, without their quotes, each with its position; adjacent ones as several."""
+    return [(match.start() + 1, match[0][1:-1]) for match in COMMENT_OR_LITERAL.finditer(text) if match[0].startswith('"')]
 
 
 @dataclass(frozen=True)

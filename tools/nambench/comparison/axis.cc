@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -19,7 +19,7 @@ double round_step(double step) {
 
 // Without zeros at the end.
 std::string shortest(double value) {
-  std::string text = decimal(value, 3);
+  std::string text = support::decimal(value, 3);
   while (text.back() == '0') text.pop_back();
   if (text.back() == '.') text.pop_back();
   return text;

@@ -10,7 +10,7 @@
 #include "tools/nambench/comparison/compare_report.h"
 #include "tools/nambench/comparison/subject_flags.h"
 #include "tools/nambench/engine/engine_flags.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -106,7 +106,7 @@ std::string CompareCommand::preface(const ComparePlan& plan) const {
       "Written by `nambench compare` on " + std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)) +
       " processors: memory server and worker are two threads of one process. " +
       std::to_string(plan.trials.size()) + " subjects took turns, " + std::to_string(options_.repetitions) +
-      (options_.repetitions == 1 ? " run of " : " runs of ") + decimal(options_.run.seconds, 2) +
+      (options_.repetitions == 1 ? " run of " : " runs of ") + support::decimal(options_.run.seconds, 2) +
       " s each on fresh tables; figures are medians, ± is half of the range in percent of them.\n" +
       "One-sided operations, calls, round trips and bytes are for each commit, with what its "
       "conflicts cost: they mean the same on every machine.\n\n";
@@ -114,7 +114,7 @@ std::string CompareCommand::preface(const ComparePlan& plan) const {
     text += "Everything was varied with everything.\n\n";
   } else {
     text += "One thing was varied at a time; else " + std::to_string(options_.base_coroutines()) +
-            " transactions were under way, each with " + decimal(options_.base_computation_us(), 0) +
+            " transactions were under way, each with " + support::decimal(options_.base_computation_us(), 0) +
             " us of computation between its last read and its commit.\n\n";
   }
   if (!options_.without.empty()) text += "Left out everywhere: " + options_.without + ".\n\n";
@@ -124,7 +124,7 @@ std::string CompareCommand::preface(const ComparePlan& plan) const {
          std::to_string(sizes.warehouses) + " warehouses, " + std::to_string(sizes.items) + " items.\n";
 }
 
-Status CompareCommand::run_all(ComparePlan& plan, Progress& progress) {
+Status CompareCommand::run_all(ComparePlan& plan, support::Progress& progress) {
   const auto run_one = [this](const Subject& subject, const RunSpan& span) {
     return run_subject(subject, span, limits_);
   };
@@ -142,7 +142,7 @@ int CompareCommand::run() {
   if (const Status status = check(); !status.ok()) return fail(status);
   if (const Status status = prepare_folder(folder_); !status.ok()) return fail(status);
   ComparePlan plan = plan_comparison(options_);
-  Progress progress(common_.quiet);
+  support::Progress progress(common_.quiet);
   const Status status = run_all(plan, progress);
   progress.end_line();
   if (!status.ok()) return fail(status);

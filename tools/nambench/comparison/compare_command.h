@@ -15,7 +15,7 @@ class CompareCommand : public Command {
 
  private:
   Status check();
-  Status run_all(ComparePlan& plan, Progress& progress);
+  Status run_all(ComparePlan& plan, support::Progress& progress);
   std::string preface(const ComparePlan& plan) const;
 
   CompareOptions options_;

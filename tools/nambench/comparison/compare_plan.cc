@@ -4,7 +4,7 @@
 
 #include "tools/nambench/comparison/stage_search.h"
 #include "tools/nambench/comparison/tables.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -119,16 +119,16 @@ class Planner {
   }
   std::string with(std::uint64_t coroutines) const { return under_way(coroutines); }
   std::string with(double computation_us) const {
-    return computation_us > 0 ? decimal(computation_us, 0) + " us of computation" : std::string();
+    return computation_us > 0 ? support::decimal(computation_us, 0) + " us of computation" : std::string();
   }
   static std::string file_of(const ComparedWorkload& workload) {
-    return workload.name + (workload.name == "ycsb" ? "-" + decimal(workload.hot_percent, 0) : "");
+    return workload.name + (workload.name == "ycsb" ? "-" + support::decimal(workload.hot_percent, 0) : "");
   }
   std::string suffix(std::uint64_t coroutines) const {
     return options_.full ? "-" + std::to_string(coroutines) + "-under-way" : "";
   }
   std::string suffix(double computation_us) const {
-    return options_.full ? "-" + decimal(computation_us, 0) + "-us" : "";
+    return options_.full ? "-" + support::decimal(computation_us, 0) + "-us" : "";
   }
 
   // A series for each protocol; `at` sets what is varied.

@@ -10,7 +10,7 @@
 #include "tools/nambench/comparison/stacked_bars.h"
 #include "tools/nambench/comparison/stage_search.h"
 #include "tools/nambench/comparison/tables.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -35,7 +35,7 @@ Label label_of(const std::vector<Trial>& trials) {
 
 // "12", "0.5".
 std::string column_title(double x) {
-  return decimal(x, x == static_cast<double>(static_cast<std::int64_t>(x)) ? 0 : 1);
+  return support::decimal(x, x == static_cast<double>(static_cast<std::int64_t>(x)) ? 0 : 1);
 }
 
 StackedBars breakdown_picture(const std::vector<Trial>& trials, const std::string& title) {
@@ -43,10 +43,10 @@ StackedBars breakdown_picture(const std::vector<Trial>& trials, const std::strin
   const std::vector<std::size_t> shown = shown_shares(trials);
   for (const std::size_t i : shown) {
     const std::string name = trials.front().time_shares()[i].name;
-    bars.parts.push_back({.name = name, .faint = name == kRestOfTime});
+    bars.parts.push_back({.name = name, .faint = name == support::kRestOfTime});
   }
   for (const Trial& trial : trials) {
-    const std::vector<TimeShare> shares = trial.time_shares();
+    const std::vector<support::TimeShare> shares = trial.time_shares();
     StackedBars::Row& row = bars.rows.emplace_back();
     row.name = protocol_and_stages(trial);
     for (const std::size_t i : shown) row.values.push_back(shares[i].us);
@@ -168,7 +168,7 @@ Status prepare_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return cannot_write(folder, error.message());
-  // An old report's pictures must not be taken for this one's, and what cannot be written is known at once.
+  // An old report's pictures must not be taken for this one's, and an error of writing is known at once.
   return write_file(folder, "report.md", "The comparison is under way.\n");
 }
 

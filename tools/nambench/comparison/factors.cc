@@ -6,7 +6,7 @@
 #include "compute/cluster/optimisations.h"
 #include "tools/nambench/comparison/markdown.h"
 #include "tools/nambench/comparison/tables.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -61,7 +61,7 @@ std::vector<FactorStep> factor_steps(const FactorOptions& options) {
 }
 
 Result<std::vector<FactorStep>> analyse_factors(const FactorOptions& options, const RunOne& run_one,
-                                                Progress& progress) {
+                                                support::Progress& progress) {
   std::vector<FactorStep> steps = factor_steps(options);
   Schedule schedule;
   const std::size_t runs = steps.size() * options.repetitions;
@@ -84,11 +84,11 @@ std::string to_text(const std::vector<FactorStep>& steps) {
   MarkdownTable table(std::move(header));
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Trial& trial = steps[i].trial;
-    std::vector<std::string> row = {steps[i].name,
-                                    i == 0 ? "" : decimal(ratio(trial, steps[i - 1].trial), 2) + "x",
-                                    i == 0 ? "" : decimal(ratio(trial, steps.front().trial), 2) + "x"};
+    std::vector<std::string> row = {
+        steps[i].name, i == 0 ? "" : support::decimal(ratio(trial, steps[i - 1].trial), 2) + "x",
+        i == 0 ? "" : support::decimal(ratio(trial, steps.front().trial), 2) + "x"};
     for (const Figure& figure : kFigures) row.push_back(figure_text(trial, figure));
-    row.push_back(decimal(trial.of(&Measurement::doorbells).median, 1));
+    row.push_back(support::decimal(trial.of(&Measurement::doorbells).median, 1));
     table.add(std::move(row));
   }
   const Subject& subject = steps.back().trial.subject;

@@ -29,7 +29,7 @@ std::vector<FactorStep> factor_steps(const FactorOptions& options);
 
 // Runs the steps in turns. Says beforehand how long it takes.
 Result<std::vector<FactorStep>> analyse_factors(const FactorOptions& options, const RunOne& run_one,
-                                                Progress& progress);
+                                                support::Progress& progress);
 
 std::string to_text(const std::vector<FactorStep>& steps);
 nlohmann::ordered_json to_json(const std::vector<FactorStep>& steps);

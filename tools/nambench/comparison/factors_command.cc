@@ -29,7 +29,7 @@ int FactorsCommand::run() {
         Status(stages.status().code(), "--stages: " + stages.status().message(), stages.status().hint()));
   }
   subject.stages = *stages;
-  Progress progress(common_.quiet);
+  support::Progress progress(common_.quiet);
   const auto run_one = [this](const Subject& each, const RunSpan& span) {
     return run_subject(each, span, limits_);
   };

@@ -33,7 +33,7 @@ int HybridCommand::run() {
   if (Status status = take_hot_probability(options_.subject, hot_probability_); !status.ok())
     return fail(status);
   options_.probe.seed = options_.run.seed;
-  Progress progress(common_.quiet);
+  support::Progress progress(common_.quiet);
   const auto run_one = [this](const Subject& each, const RunSpan& span) {
     return run_subject(each, span, limits_);
   };

@@ -6,7 +6,7 @@
 
 #include "tools/nambench/comparison/stage_search.h"
 #include "tools/nambench/comparison/tables.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -57,7 +57,8 @@ double HybridReport::ratio_to_best_pure() const {
   return pure > 0 ? best().of(&Measurement::rate).median / pure : 0;
 }
 
-Result<HybridReport> search_hybrid(const HybridOptions& options, const RunOne& run_one, Progress& progress) {
+Result<HybridReport> search_hybrid(const HybridOptions& options, const RunOne& run_one,
+                                   support::Progress& progress) {
   const Result<protocol::StageCode> varied = look(options, run_one);
   if (!varied.ok()) return varied.status();
   const protocol::StageCode two_sided = pure_two_sided(options.subject.protocol);
@@ -144,7 +145,8 @@ std::string to_text(const HybridReport& report) {
             ", in microseconds (and round trips):\n\n" + breakdown_table(breakdown.codes, code_text) + "\n";
   }
   return text + "--stages " + report.best().subject.stages.text() + ": " +
-         decimal(report.ratio_to_best_pure(), 2) + "x the better of pure one-sided and pure two-sided\n";
+         support::decimal(report.ratio_to_best_pure(), 2) +
+         "x the better of pure one-sided and pure two-sided\n";
 }
 
 Json to_json(const HybridReport& report) {

@@ -39,7 +39,8 @@ struct HybridReport {
 };
 
 // Says beforehand how long it takes, and where it is.
-Result<HybridReport> search_hybrid(const HybridOptions& options, const RunOne& run_one, Progress& progress);
+Result<HybridReport> search_hybrid(const HybridOptions& options, const RunOne& run_one,
+                                   support::Progress& progress);
 
 std::string to_text(const HybridReport& report);
 nlohmann::ordered_json to_json(const HybridReport& report);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -38,7 +38,7 @@ std::string MarkdownTable::to_text() const {
 }
 
 std::string grouped(double value, int decimals) {
-  std::string text = decimal(value, decimals);
+  std::string text = support::decimal(value, decimals);
   std::size_t end = std::min(text.find('.'), text.size());
   const std::size_t begin = text.starts_with('-') ? 1 : 0;
   while (end > begin + 3) {

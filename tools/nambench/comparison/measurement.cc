@@ -5,14 +5,14 @@
 namespace namdb::nambench {
 namespace {
 
-double metric(const TypeReport& type, const std::string& name) {
+double metric(const support::TypeReport& type, const std::string& name) {
   const auto found = type.server.find(name);
   return found == type.server.end() ? 0 : static_cast<double>(found->second);
 }
 
-double sum(const RunReport& report, std::initializer_list<const char*> names) {
+double sum(const support::RunReport& report, std::initializer_list<const char*> names) {
   double all = 0;
-  for (const TypeReport& type : report.types) {
+  for (const support::TypeReport& type : report.types) {
     for (const char* const name : names) all += metric(type, name);
   }
   return all;
@@ -24,8 +24,8 @@ double share_percent(double part, double all) {
 
 }  // namespace
 
-Measurement measurement_of(const RunReport& report) {
-  const Histogram latency = report.latency();
+Measurement measurement_of(const support::RunReport& report) {
+  const support::Histogram latency = report.latency();
   const double commits = std::max(sum(report, {"commits"}), 1.0);
   Measurement result;
   result.rate = static_cast<double>(report.committed()) / report.seconds;
@@ -37,7 +37,7 @@ Measurement measurement_of(const RunReport& report) {
   result.round_trips = sum(report, {"round_trips"}) / commits;
   result.bytes = sum(report, {"bytes"}) / commits;
   result.doorbells = sum(report, {"batches"}) / commits;
-  for (const TypeReport& type : report.types) {
+  for (const support::TypeReport& type : report.types) {
     result.types.push_back(
         {.name = type.name,
          .conflicts_percent =

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 
@@ -31,10 +31,10 @@ struct Measurement {
   double bytes = 0;
   double doorbells = 0;
   std::vector<TypeAttempts> types;
-  std::vector<TimeShare> time_shares;
+  std::vector<support::TimeShare> time_shares;
 };
 
-Measurement measurement_of(const RunReport& report);
+Measurement measurement_of(const support::RunReport& report);
 
 // The figures of a table, in its order.
 struct Figure {

@@ -134,7 +134,7 @@ TEST_CASE("bands lie behind the lines, inside the plot, and have one place in th
 }
 
 TEST_CASE("a timeline shows what went on beside it") {
-  RunReport report;
+  namdb::support::RunReport report;
   report.begin_ns = 1'000'000'000;
   report.timeline.resize(10);
   const TimelineEvent event{3'500'000'000, 5'500'000'000, "a checkpoint"};
@@ -146,7 +146,7 @@ TEST_CASE("a timeline shows what went on beside it") {
 }
 
 TEST_CASE("a timeline shows commits and the outcomes that occurred, without the second that was cut short") {
-  RunReport report;
+  namdb::support::RunReport report;
   report.timeline = {{.committed = 30, .aborted = 0, .failed = 0},
                      {.committed = 0, .aborted = 0, .failed = 4},
                      {.committed = 1, .aborted = 1, .failed = 0}};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -28,8 +28,8 @@ double Schedule::left_seconds() const {
 
 std::string Schedule::left() const {
   const double seconds = left_seconds();
-  if (seconds >= 90) return "about " + decimal(seconds / 60, 0) + " minutes";
-  return "about " + decimal(std::ceil(seconds), 0) + " seconds";
+  if (seconds >= 90) return "about " + support::decimal(seconds / 60, 0) + " minutes";
+  return "about " + support::decimal(std::ceil(seconds), 0) + " seconds";
 }
 
 }  // namespace namdb::nambench

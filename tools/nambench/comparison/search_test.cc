@@ -94,7 +94,7 @@ TEST_CASE("the pure codes survive however slow they are, and the fastest of the 
 }
 
 TEST_CASE("a search finds the fastest code, with the pure ones beside it, and says what each stage takes") {
-  Progress progress(true);
+  support::Progress progress(true);
   const protocol::StageCode fastest = code("lock,log");
   std::map<std::string, int> final_runs;
   const auto run_one = [&](const Subject& subject, const RunSpan& span) -> Result<Measurement> {
@@ -130,7 +130,7 @@ TEST_CASE("a search finds the fastest code, with the pure ones beside it, and sa
 }
 
 TEST_CASE("a search ends with the first error of a run") {
-  Progress progress(true);
+  support::Progress progress(true);
   int runs = 0;
   const auto run_one = [&](const Subject&, const RunSpan&) -> Result<Measurement> {
     if (++runs == 10) return Status(ErrorCode::internal, "no more");
@@ -163,7 +163,7 @@ TEST_CASE("factors are added one by one, from nothing to everything") {
   CHECK_FALSE(txn::Optimisations::without(steps.front().trial.subject.without)->outstanding_requests);
   CHECK_FALSE(txn::Optimisations::without(steps.front().trial.subject.without)->passive_acknowledgement);
 
-  Progress progress(true);
+  support::Progress progress(true);
   const auto run_one = [&](const Subject& subject, const RunSpan&) -> Result<Measurement> {
     return rate_of(subject.without.empty() ? 300 : 100);
   };
@@ -175,7 +175,7 @@ TEST_CASE("factors are added one by one, from nothing to everything") {
 
 TEST_CASE("subjects take turns, there and back, each repetition with the next seed") {
   Schedule schedule;
-  Progress progress(true);
+  support::Progress progress(true);
   std::string order;
   Turns turns(
       [&](const Subject& subject, const RunSpan& span) -> Result<Measurement> {
@@ -232,9 +232,9 @@ TEST_CASE("where a trial's time goes is that of the run in the middle, so that i
 }
 
 TEST_CASE("figures are for each commit, with what the conflicts cost") {
-  RunReport report;
+  support::RunReport report;
   report.seconds = 2;
-  TypeReport& type = report.types.emplace_back();
+  support::TypeReport& type = report.types.emplace_back();
   type.name = "pay";
   type.committed = 100;
   type.server = {{"commits", 100}, {"transactions", 105}, {"retries", 45}, {"conflicts", 50},

@@ -56,7 +56,7 @@ protocol::StageCode stages_that_run(protocol::StageCode code, const Measurement&
   using protocol::Stage;
   const auto times = [&](Stage stage) {
     const std::string_view name = protocol::kStageNames[static_cast<std::size_t>(stage)];
-    const auto found = std::ranges::find(measurement.time_shares, name, &TimeShare::name);
+    const auto found = std::ranges::find(measurement.time_shares, name, &support::TimeShare::name);
     return found == measurement.time_shares.end() ? 0.0 : found->times;
   };
   // The others are in every transaction that writes.

@@ -7,7 +7,7 @@
 #include "compute/cluster/optimisations.h"
 #include "tools/nambench/engine/engine_flags.h"
 #include "tools/nambench/engine/engine_run.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 #include "tools/support/servers/server_thread.h"
 #include "workloads/workload.h"
 
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kMoreMemory = "if memory ran out: a larger --region-mib";
 
 // The first fault of a run that makes its figures worthless, as a sentence; empty if there is none.
-std::string complaint(const RunReport& report) {
+std::string complaint(const support::RunReport& report) {
   for (const support::CheckResult& check : report.checks) {
     if (!check.ok) return "check " + check.name + " failed: " + check.detail;
   }
@@ -31,7 +31,7 @@ std::string complaint(const RunReport& report) {
 }  // namespace
 
 Result<Measurement> run_subject(const Subject& subject, const RunSpan& span, const RunLimits& limits) {
-  Progress silent(true);
+  support::Progress silent(true);
   const auto workload = make_workload(workload_options(subject.workload, limits.sizes, span.seed));
   if (!workload.ok()) return workload.status();
 
@@ -57,7 +57,7 @@ Result<Measurement> run_subject(const Subject& subject, const RunSpan& span, con
 
   const std::string what = subject.protocol + ", " + subject.stages.text() + ", " + subject.workload.title() +
                            ", " + subject.fabric + ": ";
-  const Result<LoadReport> loaded = engine_load(**workload, **host, {}, silent);
+  const Result<support::LoadReport> loaded = engine_load(**workload, **host, {}, silent);
   if (!loaded.ok()) return Status(loaded.status().code(), what + loaded.status().message(), kMoreMemory);
   if (!optimisations->location_cache) {
     host = Status(ErrorCode::internal, "the worker that loaded has left");
@@ -70,7 +70,7 @@ Result<Measurement> run_subject(const Subject& subject, const RunSpan& span, con
   options.length = {.warmup_seconds = span.warmup_seconds, .seconds = span.seconds};
   options.computation_ns = static_cast<std::uint64_t>(subject.computation_us * 1e3);
   options.check = span.check;
-  const Result<RunReport> report = engine_run(**workload, **host, options, silent);
+  const Result<support::RunReport> report = engine_run(**workload, **host, options, silent);
   if (!report.ok()) return Status(report.status().code(), what + report.status().message(), kMoreMemory);
   if (const std::string wrong = complaint(*report); !wrong.empty()) {
     return Status(ErrorCode::internal, what + wrong, kMoreMemory);

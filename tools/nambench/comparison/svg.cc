@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -119,7 +119,7 @@ std::string Svg::to_text() const {
 }
 
 std::string Svg::number(double value) {
-  std::string text = decimal(value, 1);
+  std::string text = support::decimal(value, 1);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text;
 }

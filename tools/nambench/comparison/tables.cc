@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/nambench/comparison/markdown.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -23,7 +23,7 @@ std::string subject_title(const Subject& subject) {
   std::string text = subject.protocol + ", " + subject.workload.title() + ", " + subject.fabric + ", " +
                      under_way(subject.coroutines);
   if (subject.computation_us > 0)
-    text += ", " + decimal(subject.computation_us, 0) + " us of computation each";
+    text += ", " + support::decimal(subject.computation_us, 0) + " us of computation each";
   return text;
 }
 
@@ -31,7 +31,7 @@ std::string figure_text(const Trial& trial, const Figure& figure) {
   const Spread spread = trial.of(figure.value);
   std::string text = grouped(spread.median, figure.decimals);
   if (!figure.with_spread || trial.runs.size() < 2) return text;
-  return text + " ±" + decimal(spread.half_range_percent(), 0) + " %";
+  return text + " ±" + support::decimal(spread.half_range_percent(), 0) + " %";
 }
 
 std::string figures_table(std::span<const Trial> trials, const Label& label) {
@@ -49,7 +49,7 @@ std::string figures_table(std::span<const Trial> trials, const Label& label) {
 std::vector<std::size_t> shown_shares(std::span<const Trial> trials) {
   std::vector<std::size_t> shown;
   for (const Trial& trial : trials) {
-    const std::vector<TimeShare> shares = trial.time_shares();
+    const std::vector<support::TimeShare> shares = trial.time_shares();
     for (std::size_t i = 0; i < shares.size(); ++i) {
       if (shares[i].us >= kSeen_us && std::ranges::find(shown, i) == shown.end()) shown.push_back(i);
     }
@@ -59,7 +59,7 @@ std::vector<std::size_t> shown_shares(std::span<const Trial> trials) {
 }
 
 std::string breakdown_table(std::span<const Trial> trials, const Label& label) {
-  std::vector<std::vector<TimeShare>> shares;
+  std::vector<std::vector<support::TimeShare>> shares;
   for (const Trial& trial : trials) shares.push_back(trial.time_shares());
   std::vector<std::string> header = {""};
   const std::vector<std::size_t> shown = shown_shares(trials);
@@ -70,12 +70,12 @@ std::string breakdown_table(std::span<const Trial> trials, const Label& label) {
     std::vector<std::string> row = {label(trials[number])};
     double all_us = 0;
     double all_round_trips = 0;
-    for (const TimeShare& share : shares[number]) {
+    for (const support::TimeShare& share : shares[number]) {
       all_us += share.us;
       all_round_trips += share.round_trips;
     }
     const auto cell = [](double us, double round_trips) {
-      return grouped(us, 2) + (round_trips >= 0.005 ? " (" + decimal(round_trips, 2) + ")" : "");
+      return grouped(us, 2) + (round_trips >= 0.005 ? " (" + support::decimal(round_trips, 2) + ")" : "");
     };
     for (const std::size_t i : shown)
       row.push_back(cell(shares[number][i].us, shares[number][i].round_trips));
@@ -89,7 +89,7 @@ std::string attempts_table(std::span<const Trial> trials, const Label& label) {
   MarkdownTable table({"", "transaction", "conflicts %", "most attempts", "longest us"});
   for (const Trial& trial : trials) {
     for (const TypeAttempts& type : trial.attempts()) {
-      table.add({label(trial), type.name, decimal(type.conflicts_percent, 1),
+      table.add({label(trial), type.name, support::decimal(type.conflicts_percent, 1),
                  std::to_string(type.most_attempts), grouped(type.longest_us, 0)});
     }
   }
@@ -117,10 +117,10 @@ Json trial_json(const Trial& trial) {
                                     {"most_attempts", type.most_attempts},
                                     {"longest_us", type.longest_us}});
   }
-  const std::vector<TimeShare> shares = trial.time_shares();
+  const std::vector<support::TimeShare> shares = trial.time_shares();
   if (shares.empty()) return json;
   json["time_shares"] = Json::array();
-  for (const TimeShare& share : shares) {
+  for (const support::TimeShare& share : shares) {
     json["time_shares"].push_back(
         {{"name", share.name}, {"us", share.us}, {"round_trips", share.round_trips}});
   }

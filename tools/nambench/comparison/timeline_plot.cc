@@ -9,7 +9,8 @@
 namespace namdb::nambench {
 namespace {
 
-PlotSeries series(const RunReport& report, const char* name, std::uint64_t TimelineSecond::* count) {
+PlotSeries series(const support::RunReport& report, const char* name,
+                  std::uint64_t support::TimelineSecond::* count) {
   PlotSeries result{name, {}};
   const std::size_t seconds = std::max<std::size_t>(report.timeline.size(), 2) - 1;
   for (std::size_t i = 0; i < std::min(seconds, report.timeline.size()); ++i) {
@@ -21,17 +22,17 @@ PlotSeries series(const RunReport& report, const char* name, std::uint64_t Timel
 
 }  // namespace
 
-LinePlot timeline_plot(const RunReport& report, std::span<const TimelineEvent> events) {
+LinePlot timeline_plot(const support::RunReport& report, std::span<const TimelineEvent> events) {
   LinePlot plot{.title = report.workload + ", " + std::to_string(report.clients) + " clients",
                 .x_label = "second of the run",
                 .y_label = "calls that ended in the second",
                 .series = {},
                 .bands = {}};
-  plot.series.push_back(series(report, "committed", &TimelineSecond::committed));
-  for (const auto& [name, count] :
-       {std::pair("aborted", &TimelineSecond::aborted), std::pair("failed", &TimelineSecond::failed)}) {
-    const bool any = std::ranges::any_of(report.timeline,
-                                         [count](const TimelineSecond& second) { return second.*count > 0; });
+  plot.series.push_back(series(report, "committed", &support::TimelineSecond::committed));
+  for (const auto& [name, count] : {std::pair("aborted", &support::TimelineSecond::aborted),
+                                    std::pair("failed", &support::TimelineSecond::failed)}) {
+    const bool any = std::ranges::any_of(
+        report.timeline, [count](const support::TimelineSecond& second) { return second.*count > 0; });
     if (any) plot.series.push_back(series(report, name, count));
   }
   // A second's calls are drawn at its number: its middle is there.

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <string>
 
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 
 namespace {
 
-double whole_us(const std::vector<TimeShare>& shares) {
+double whole_us(const std::vector<support::TimeShare>& shares) {
   double us = 0;
-  for (const TimeShare& share : shares) us += share.us;
+  for (const support::TimeShare& share : shares) us += share.us;
   return us;
 }
 
@@ -38,7 +38,7 @@ std::vector<TypeAttempts> Trial::attempts() const {
   return all;
 }
 
-std::vector<TimeShare> Trial::time_shares() const {
+std::vector<support::TimeShare> Trial::time_shares() const {
   if (runs.empty()) return {};
   std::vector<const Measurement*> order;
   for (const Measurement& run : runs) order.push_back(&run);
@@ -57,10 +57,10 @@ Status Turns::run(std::vector<Trial*> trials, std::uint32_t repetitions, RunSpan
   for (std::uint32_t repetition = 0; repetition < repetitions; ++repetition) {
     for (std::size_t i = 0; i < trials.size(); ++i) {
       Trial& trial = *trials[i];
-      const std::uint64_t began_ns = steady_now_ns();
+      const std::uint64_t began_ns = support::steady_now_ns();
       Result<Measurement> measured = run_one_(trial.subject, span);
       if (!measured.ok()) return measured.status();
-      const std::uint64_t now_ns = steady_now_ns();
+      const std::uint64_t now_ns = support::steady_now_ns();
       schedule_.done(span.all_seconds(), static_cast<double>(now_ns - began_ns) / 1e9);
       if (progress_.due(now_ns)) {
         const std::string turn = repetitions == 1 ? std::string()
@@ -69,7 +69,7 @@ Status Turns::run(std::vector<Trial*> trials, std::uint32_t repetitions, RunSpan
         progress_.show(now_ns, what + turn + ", " + std::to_string(i + 1) + " of " +
                                    std::to_string(trials.size()) + ": " + trial.subject.protocol + " " +
                                    trial.subject.stages.text() + ", " + trial.subject.workload.title() +
-                                   ", " + trial.subject.fabric + ": " + decimal(measured->rate, 0) +
+                                   ", " + trial.subject.fabric + ": " + support::decimal(measured->rate, 0) +
                                    " transactions/s; " + schedule_.left() + " left");
       }
       trial.runs.push_back(std::move(measured).value());

@@ -1,4 +1,4 @@
-// Subjects that take turns, so that whatever else the machine does meets all of them, and what came of it.
+// Subjects and their results. They take turns, so that other work of the machine disturbs all of them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "tools/nambench/comparison/schedule.h"
 #include "tools/nambench/comparison/spread.h"
 #include "tools/nambench/comparison/subject.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 
@@ -22,7 +22,7 @@ struct Trial {
   // Of each type: conflicts as the median, the others as the greatest of all runs.
   std::vector<TypeAttempts> attempts() const;
   // Of the run whose whole is the median, so that they add up.
-  std::vector<TimeShare> time_shares() const;
+  std::vector<support::TimeShare> time_shares() const;
 };
 
 // Of all of them, in their order.
@@ -33,7 +33,7 @@ using RunOne = std::function<Result<Measurement>(const Subject&, const RunSpan&)
 
 class Turns {
  public:
-  Turns(RunOne run_one, Schedule& schedule, Progress& progress)
+  Turns(RunOne run_one, Schedule& schedule, support::Progress& progress)
       : run_one_(std::move(run_one)), schedule_(schedule), progress_(progress) {}
 
   // Each of the trials `repetitions` times, in turns: there and back, so that none is always behind the same
@@ -43,7 +43,7 @@ class Turns {
  private:
   RunOne run_one_;
   Schedule& schedule_;
-  Progress& progress_;
+  support::Progress& progress_;
 };
 
 }  // namespace namdb::nambench

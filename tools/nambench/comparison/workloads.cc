@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "common/protocols/protocol.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -65,7 +65,7 @@ void add_sizes(CLI::App& command, Sizes& sizes) {
 std::string ComparedWorkload::title() const {
   if (name == "smallbank") return "SmallBank";
   if (name == "tpcc") return "TPC-C new-order";
-  return "YCSB, " + (hot_percent > 0 ? decimal(hot_percent, 0) + " % hot" : std::string("uniform"));
+  return "YCSB, " + (hot_percent > 0 ? support::decimal(hot_percent, 0) + " % hot" : std::string("uniform"));
 }
 
 WorkloadOptions workload_options(const ComparedWorkload& workload, const Sizes& sizes, std::uint64_t seed) {

@@ -28,9 +28,9 @@ reactor::Task<Status> EngineProcedure::resolve_tables() {
 
 void EngineProcedure::compute() {
   if (options_.computation_ns == 0) return;
-  const std::uint64_t began_ns = steady_now_ns();
+  const std::uint64_t began_ns = support::steady_now_ns();
   std::uint64_t now_ns = began_ns;
-  while (now_ns - began_ns < options_.computation_ns) now_ns = steady_now_ns();
+  while (now_ns - began_ns < options_.computation_ns) now_ns = support::steady_now_ns();
   computation_ns_ += now_ns - began_ns;
 }
 
@@ -81,9 +81,9 @@ reactor::Task<Status> EngineProcedure::call(txn::Session& session, std::span<con
   }
 }
 
-ServerMetrics EngineProcedure::metrics() const {
+support::ServerMetrics EngineProcedure::metrics() const {
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-  ServerMetrics metrics = {
+  support::ServerMetrics metrics = {
       {"transactions", number(transactions_)},
       {"commits", number(commits_)},
       {"retries", number(retries_)},

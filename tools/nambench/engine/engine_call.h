@@ -12,8 +12,8 @@
 #include "common/reactor/task.h"
 #include "compute/api/engine.h"
 #include "compute/procedure/procedure.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 
@@ -38,11 +38,11 @@ class EngineProcedure {
   // By the names that a compute server's statistics have; and conflicts, the attempts that ended in one,
   // most_attempts, that one call needed, and with `timed` time_ns of all calls, and of them computation_ns
   // and backoff_ns.
-  ServerMetrics metrics() const;
+  support::ServerMetrics metrics() const;
 
  private:
   reactor::Task<Status> resolve_tables();
-  std::uint64_t clock_ns() const { return options_.timed ? steady_now_ns() : 0; }
+  std::uint64_t clock_ns() const { return options_.timed ? support::steady_now_ns() : 0; }
   void compute();
   reactor::Task<Status> attempt(txn::Session& session, std::span<const procedure::Value> arguments,
                                 std::span<procedure::Value> results);

@@ -8,8 +8,8 @@
 
 #include "tools/nambench/engine/engine_call.h"
 #include "tools/nambench/engine/time_shares.h"
-#include "tools/nambench/report/text_table.h"
-#include "tools/nambench/workload/workload_definitions.h"
+#include "tools/support/report/text_table.h"
+#include "tools/support/workload/workload_definitions.h"
 
 namespace namdb::nambench {
 namespace {
@@ -30,14 +30,14 @@ double processor_seconds() {
 // others, and the worker's heartbeat, their turn after every transaction.
 class Run {
  public:
-  Run(const Workload& workload, EngineHost& host, const EngineRunOptions& options, RunRecorder& recorder,
-      Progress& progress)
+  Run(const Workload& workload, EngineHost& host, const EngineRunOptions& options,
+      support::RunRecorder& recorder, support::Progress& progress)
       : workload_(workload),
         engine_(host.engine()),
         options_(options),
         recorder_(recorder),
         progress_(progress) {
-    const Definitions& definitions = workload_definitions();
+    const support::Definitions& definitions = support::workload_definitions();
     const EngineCallOptions call{.computation_ns = options.computation_ns,
                                  .timed = host.stage_times() != nullptr};
     for (const workloads::TransactionType& type : workload.transactions()) {
@@ -48,15 +48,15 @@ class Run {
 
   reactor::Task<void> main() {
     reactor::Gate gate;
-    recorder_.start(steady_now_ns());
+    recorder_.start(support::steady_now_ns());
     for (std::uint64_t i = 0; i < options_.coroutines; ++i) engine_.executor().spawn(gate, client(i));
     co_await gate.close();
   }
 
-  std::span<const ClientHash> hashes() const { return hashes_; }
+  std::span<const support::ClientHash> hashes() const { return hashes_; }
   const Status& status() const { return status_; }
-  void add_metrics(RunReport& report) const {
-    for (TypeReport& type : report.types) {
+  void add_metrics(support::RunReport& report) const {
+    for (support::TypeReport& type : report.types) {
       for (const EngineProcedure& procedure : procedures_) {
         if (procedure.definition().name == type.procedure) type.server = procedure.metrics();
       }
@@ -69,13 +69,13 @@ class Run {
     const std::unique_ptr<workloads::CallSource> calls = workload_.open_client(index, options_.coroutines);
     workloads::Call call;
     std::vector<procedure::Value> results;
-    std::uint64_t start_ns = steady_now_ns();
+    std::uint64_t start_ns = support::steady_now_ns();
     for (std::uint64_t done = 0; status_.ok() && recorder_.go_on(start_ns, done); ++done) {
       calls->next(call);
       EngineProcedure& procedure = procedures_[call.type];
       Status status = co_await procedure.call(*session, call.arguments, results);
-      const std::uint64_t end_ns = steady_now_ns();
-      RunRecorder::Outcome outcome;
+      const std::uint64_t end_ns = support::steady_now_ns();
+      support::RunRecorder::Outcome outcome;
       if (!status.ok()) {
         outcome.sqlstate = status.info().sqlstate;
         outcome.message = status.message();
@@ -89,7 +89,7 @@ class Run {
       recorder_.record(call, outcome, start_ns, end_ns, hashes_[index]);
       if (progress_.due(end_ns)) progress_.show(end_ns, recorder_.progress_line(end_ns));
       co_await engine_.executor().yield();
-      start_ns = options_.coroutines == 1 ? end_ns : steady_now_ns();
+      start_ns = options_.coroutines == 1 ? end_ns : support::steady_now_ns();
     }
   }
 
@@ -103,10 +103,10 @@ class Run {
   const Workload& workload_;
   txn::Engine& engine_;
   const EngineRunOptions& options_;
-  RunRecorder& recorder_;
-  Progress& progress_;
+  support::RunRecorder& recorder_;
+  support::Progress& progress_;
   std::vector<EngineProcedure> procedures_;
-  std::vector<ClientHash> hashes_;
+  std::vector<support::ClientHash> hashes_;
   Status status_;
 };
 
@@ -114,19 +114,19 @@ class Run {
 class Load {
  public:
   Load(const Workload& workload, std::vector<std::size_t> tables, txn::Engine& engine,
-       const EngineLoadOptions& options, Progress& progress)
+       const EngineLoadOptions& options, support::Progress& progress)
       : workload_(workload),
         engine_(engine),
         options_(options),
         progress_(progress),
         producer_(workload, tables, options.rows_per_insert),
         tables_(std::move(tables)),
-        begin_ns_(steady_now_ns()) {}
+        begin_ns_(support::steady_now_ns()) {}
 
   reactor::Task<void> main() {
     status_ = co_await create_tables();
     if (!status_.ok()) co_return;
-    begin_ns_ = steady_now_ns();
+    begin_ns_ = support::steady_now_ns();
     reactor::Gate gate;
     for (std::uint32_t i = 0; i < options_.coroutines; ++i) engine_.executor().spawn(gate, loader());
     co_await gate.close();
@@ -134,9 +134,9 @@ class Load {
   }
 
   const Status& status() const { return status_; }
-  LoadReport report() const {
-    return make_load_report(workload_, tables_, producer_,
-                            static_cast<double>(steady_now_ns() - begin_ns_) / 1e9);
+  support::LoadReport report() const {
+    return support::make_load_report(workload_, tables_, producer_,
+                                     static_cast<double>(support::steady_now_ns() - begin_ns_) / 1e9);
   }
 
  private:
@@ -186,7 +186,7 @@ class Load {
   reactor::Task<void> loader() {
     const std::unique_ptr<txn::Session> session = engine_.open_session();
     while (status_.ok()) {
-      const std::optional<RowBatch> batch = producer_.next();
+      const std::optional<support::RowBatch> batch = producer_.next();
       if (!batch) co_return;
       Status status;
       for (std::uint32_t number = 1;; ++number) {
@@ -195,13 +195,14 @@ class Load {
           break;
         co_await engine_.backoff(number);
       }
-      if (!status.ok() && status_.ok()) status_ = load_failure(workload_, producer_, batch->table, status);
+      if (!status.ok() && status_.ok())
+        status_ = support::load_failure(workload_, producer_, batch->table, status);
       show_progress();
       co_await engine_.executor().yield();
     }
   }
 
-  reactor::Task<Status> insert(txn::Session& session, const RowBatch& batch) {
+  reactor::Task<Status> insert(txn::Session& session, const support::RowBatch& batch) {
     const std::unique_ptr<txn::Transaction> transaction = engine_.begin(session);
     for (const layout::Row& row : batch.rows) transaction->insert(refs_[batch.table], row.bytes());
     if (Status status = co_await transaction->fetch(); !status.ok()) co_return status;
@@ -209,20 +210,21 @@ class Load {
   }
 
   void show_progress() {
-    const std::uint64_t now_ns = steady_now_ns();
+    const std::uint64_t now_ns = support::steady_now_ns();
     if (!progress_.due(now_ns)) return;
     const double seconds = static_cast<double>(now_ns - begin_ns_) / 1e9;
     const auto rows = static_cast<double>(producer_.total_rows());
     progress_.show(now_ns, "loading " + std::string(workload_.name()) + ": " +
-                               decimal(100 * producer_.done(), 0) + " %, " + decimal(rows, 0) + " rows, " +
-                               decimal(rows / seconds, 0) + " rows/s");
+                               support::decimal(100 * producer_.done(), 0) + " %, " +
+                               support::decimal(rows, 0) + " rows, " + support::decimal(rows / seconds, 0) +
+                               " rows/s");
   }
 
   const Workload& workload_;
   txn::Engine& engine_;
   const EngineLoadOptions& options_;
-  Progress& progress_;
-  RowProducer producer_;
+  support::Progress& progress_;
+  support::RowProducer producer_;
   std::vector<std::size_t> tables_;
   std::vector<storage::TableRef> refs_;
   std::uint64_t begin_ns_;
@@ -231,8 +233,8 @@ class Load {
 
 }  // namespace
 
-Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const EngineRunOptions& options,
-                             Progress& progress) {
+Result<support::RunReport> engine_run(const Workload& workload, EngineHost& host,
+                                      const EngineRunOptions& options, support::Progress& progress) {
   EngineView view(host);
   std::vector<std::int64_t> values_before;
   if (options.check) {
@@ -240,7 +242,7 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
     if (!values.ok()) return values.status();
     values_before = std::move(values).value();
   }
-  RunRecorder recorder(workload, options.length);
+  support::RunRecorder recorder(workload, options.length);
   Run run(workload, host, options, recorder, progress);
   if (host.stage_times() != nullptr) *host.stage_times() = {};
   const double processor_before_s = processor_seconds();
@@ -249,7 +251,7 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
   txn::StageTimes stage_times;
   if (host.stage_times() != nullptr) stage_times = *host.stage_times();
   if (!run.status().ok()) return run.status();
-  RunReport report = recorder.report(steady_now_ns(), run.hashes());
+  support::RunReport report = recorder.report(support::steady_now_ns(), run.hashes());
   report.mode = "engine";
   report.clients = options.coroutines;
   report.processor_us =
@@ -271,17 +273,17 @@ Result<RunReport> engine_run(const Workload& workload, EngineHost& host, const E
   return report;
 }
 
-Result<LoadReport> engine_load(const Workload& workload, EngineHost& host, const EngineLoadOptions& options,
-                               Progress& progress) {
-  Result<std::vector<std::size_t>> tables = choose_tables(workload, options.tables);
+Result<support::LoadReport> engine_load(const Workload& workload, EngineHost& host,
+                                        const EngineLoadOptions& options, support::Progress& progress) {
+  Result<std::vector<std::size_t>> tables = support::choose_tables(workload, options.tables);
   if (!tables.ok()) return tables.status();
   Load load(workload, *tables, host.engine(), options, progress);
   host.run(load.main());
   if (!load.status().ok()) return load.status();
-  LoadReport report = load.report();
+  support::LoadReport report = load.report();
   report.mode = "engine";
   EngineView view(host);
-  if (Status status = verify_loaded(report, view); !status.ok()) return status;
+  if (Status status = support::verify_loaded(report, view); !status.ok()) return status;
   return report;
 }
 

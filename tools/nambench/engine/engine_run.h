@@ -8,10 +8,10 @@
 
 #include "common/base/error.h"
 #include "tools/nambench/engine/engine_host.h"
-#include "tools/nambench/report/progress.h"
-#include "tools/nambench/report/run_recorder.h"
-#include "tools/nambench/report/run_report.h"
-#include "tools/nambench/workload/load_rows.h"
+#include "tools/support/report/progress.h"
+#include "tools/support/report/run_recorder.h"
+#include "tools/support/report/run_report.h"
+#include "tools/support/workload/load_rows.h"
 #include "workloads/workload.h"
 
 namespace namdb::nambench {
@@ -19,13 +19,13 @@ namespace namdb::nambench {
 // Where the host counts stage times, the report says where the time of the transactions went.
 struct EngineRunOptions {
   std::uint64_t coroutines = 16;  // transactions under way at once
-  RunLength length;
+  support::RunLength length;
   std::uint64_t computation_ns = 0;  // of each attempt, between its last read and its commit
   bool check = true;
   bool check_rows = false;
 };
-Result<RunReport> engine_run(const workloads::Workload& workload, EngineHost& host,
-                             const EngineRunOptions& options, Progress& progress);
+Result<support::RunReport> engine_run(const workloads::Workload& workload, EngineHost& host,
+                                      const EngineRunOptions& options, support::Progress& progress);
 
 struct EngineLoadOptions {
   std::uint32_t coroutines = 8;
@@ -33,7 +33,7 @@ struct EngineLoadOptions {
   bool replace = false;
   std::vector<std::string> tables;  // only these; empty: all
 };
-Result<LoadReport> engine_load(const workloads::Workload& workload, EngineHost& host,
-                               const EngineLoadOptions& options, Progress& progress);
+Result<support::LoadReport> engine_load(const workloads::Workload& workload, EngineHost& host,
+                                        const EngineLoadOptions& options, support::Progress& progress);
 
 }  // namespace namdb::nambench

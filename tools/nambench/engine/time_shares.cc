@@ -8,9 +8,9 @@ namespace {
 constexpr const char* kComputation = "computation";
 constexpr const char* kBackoff = "backoff";
 
-std::uint64_t sum(std::span<const TypeReport> types, const std::string& metric) {
+std::uint64_t sum(std::span<const support::TypeReport> types, const std::string& metric) {
   std::int64_t all = 0;
-  for (const TypeReport& type : types) {
+  for (const support::TypeReport& type : types) {
     if (const auto found = type.server.find(metric); found != type.server.end()) all += found->second;
   }
   return static_cast<std::uint64_t>(all);
@@ -18,10 +18,11 @@ std::uint64_t sum(std::span<const TypeReport> types, const std::string& metric) 
 
 }  // namespace
 
-std::vector<TimeShare> time_shares(const txn::StageTimes& times, std::span<const TypeReport> types) {
+std::vector<support::TimeShare> time_shares(const txn::StageTimes& times,
+                                            std::span<const support::TypeReport> types) {
   using txn::Wait;
   const auto transactions = static_cast<double>(std::max<std::uint64_t>(sum(types, "transactions"), 1));
-  std::vector<TimeShare> shares;
+  std::vector<support::TimeShare> shares;
   std::uint64_t known_ns = 0;
   const auto add = [&](std::string_view name, txn::StageTimes::Cost cost) {
     shares.push_back({.name = std::string(name),
@@ -43,7 +44,7 @@ std::vector<TimeShare> time_shares(const txn::StageTimes& times, std::span<const
   add(kBackoff, {.time_ns = sum(types, "backoff_ns")});
   add(kComputation, {.time_ns = sum(types, "computation_ns")});
   const std::uint64_t all_ns = sum(types, "time_ns");
-  add(kRestOfTime, {.time_ns = all_ns - std::min(all_ns, known_ns), .round_trips = 0});
+  add(support::kRestOfTime, {.time_ns = all_ns - std::min(all_ns, known_ns), .round_trips = 0});
   return shares;
 }
 

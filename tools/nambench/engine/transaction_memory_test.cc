@@ -1,6 +1,6 @@
 // The memory that a transaction of each type takes, and the bytes that it copies, on the engine over shared
 // memory: one worker, one transaction at a time, everything that it needs in its caches. Of many runs the one
-// that takes the least counts, so that what the worker does beside them is not in the figures; where there
+// that takes the least counts, so that other work of the worker is not in the figures; where there
 // are few runs the bounds leave a little room for that. A change that lowers a figure lowers its bound.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -15,8 +15,8 @@
 #include "tools/nambench/engine/engine_call.h"
 #include "tools/nambench/engine/engine_host.h"
 #include "tools/nambench/engine/memory_use.h"
-#include "tools/nambench/workload/workload_definitions.h"
 #include "tools/support/servers/server_thread.h"
+#include "tools/support/workload/workload_definitions.h"
 #include "workloads/smallbank_schema.h"
 #include "workloads/tpcc_order_items.h"
 #include "workloads/tpcc_rows.h"
@@ -109,7 +109,7 @@ class Bench {
   Figures call(const std::string& name, const Values& arguments) {
     auto& procedure = procedures_[name];
     if (procedure == nullptr) {
-      procedure = std::make_unique<EngineProcedure>(host_->engine(), workload_definitions().at(name),
+      procedure = std::make_unique<EngineProcedure>(host_->engine(), support::workload_definitions().at(name),
                                                     EngineCallOptions{});
     }
     const std::int64_t before_bytes = procedure->metrics().at("bytes");

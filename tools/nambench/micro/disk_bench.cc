@@ -17,8 +17,8 @@
 #include "memory/log/file_disk.h"
 #include "memory/log/log.h"
 #include "memory/log/log_reader.h"
-#include "tools/nambench/report/histogram.h"
 #include "tools/nambench/report/median.h"
+#include "tools/support/report/histogram.h"
 
 namespace namdb::nambench {
 namespace {
@@ -71,16 +71,16 @@ Status measure_synced_writes(const std::string& path, std::uint64_t writes, Disk
   if (::pwrite(file.get(), zeros.data(), kFile_bytes, 0) != static_cast<ssize_t>(kFile_bytes) ||
       ::fsync(file.get()) != 0)
     return failed("fill " + path);
-  Histogram latencies;
+  support::Histogram latencies;
   for (std::uint64_t i = 0; i < writes; ++i) {
     zeros.data()[0] = static_cast<std::byte>(i);
     const iovec piece{zeros.data(), kDiskPage_bytes};
     const std::uint64_t offset = i * kDiskPage_bytes % kFile_bytes;
-    const std::uint64_t begin_ns = steady_now_ns();
+    const std::uint64_t begin_ns = support::steady_now_ns();
     if (::pwritev2(file.get(), &piece, 1, static_cast<off_t>(offset), RWF_DSYNC) !=
         static_cast<ssize_t>(kDiskPage_bytes))
       return failed("write " + path);
-    latencies.record(steady_now_ns() - begin_ns);
+    latencies.record(support::steady_now_ns() - begin_ns);
   }
   report.synced_write_median_us = static_cast<double>(latencies.percentile_ns(0.5)) / 1e3;
   report.synced_write_p90_us = static_cast<double>(latencies.percentile_ns(0.9)) / 1e3;
@@ -93,13 +93,13 @@ struct Appending {
   Log* log = nullptr;
   std::vector<std::byte> record;
   std::uint64_t until_ns = 0;
-  Histogram latencies;
+  support::Histogram latencies;
   Status status;
 };
 
 reactor::Task<void> append_until(Appending* appending) {
-  while (steady_now_ns() < appending->until_ns && appending->status.ok()) {
-    const std::uint64_t begin_ns = steady_now_ns();
+  while (support::steady_now_ns() < appending->until_ns && appending->status.ok()) {
+    const std::uint64_t begin_ns = support::steady_now_ns();
     const auto appended = co_await appending->log->append(1, appending->record);
     Status status = appended.status();
     if (appended.ok()) status = co_await appending->log->flush(appended.value().end);
@@ -107,7 +107,7 @@ reactor::Task<void> append_until(Appending* appending) {
       appending->status = status;
       co_return;
     }
-    appending->latencies.record(steady_now_ns() - begin_ns);
+    appending->latencies.record(support::steady_now_ns() - begin_ns);
   }
 }
 
@@ -126,12 +126,12 @@ reactor::Task<Result<AppendReport>> measure_appends(reactor::Reactor* reactor, m
   appending.log = log->get();
   appending.record.assign(options.record_bytes, std::byte{0x6e});
   const memory::LogCounters before = (*log)->counters();
-  const std::uint64_t begin_ns = steady_now_ns();
+  const std::uint64_t begin_ns = support::steady_now_ns();
   appending.until_ns = begin_ns + options.milliseconds * kMillisecond_ns;
   reactor::Gate gate;
   for (std::uint64_t i = 0; i < waiters; ++i) reactor->spawn(gate, append_until(&appending));
   co_await gate.close();
-  const double seconds = static_cast<double>(steady_now_ns() - begin_ns) / 1e9;
+  const double seconds = static_cast<double>(support::steady_now_ns() - begin_ns) / 1e9;
   const std::uint64_t writes = (*log)->counters().writes - before.writes;
   co_await (*log)->close();
   if (!appending.status.ok()) co_return appending.status;
@@ -205,7 +205,8 @@ Result<std::uint64_t> read_plainly(const std::string& folder, const PageBuffer& 
 }
 
 double rate(std::uint64_t bytes, std::uint64_t begin_ns) {
-  return static_cast<double>(bytes) / kMebibyte / (static_cast<double>(steady_now_ns() - begin_ns) / 1e9);
+  return static_cast<double>(bytes) / kMebibyte /
+         (static_cast<double>(support::steady_now_ns() - begin_ns) / 1e9);
 }
 
 Status measure_reading(reactor::Reactor& reactor, memory::Disk& disk, const std::string& folder,
@@ -217,11 +218,11 @@ Status measure_reading(reactor::Reactor& reactor, memory::Disk& disk, const std:
   std::vector<double> log_rates;
   std::vector<double> plain_rates;
   for (int i = 0; i < options.repetitions; ++i) {
-    std::uint64_t begin_ns = steady_now_ns();
+    std::uint64_t begin_ns = support::steady_now_ns();
     const Result<std::uint64_t> plain = read_plainly(folder, buffer);
     if (!plain.ok()) return plain.status();
     plain_rates.push_back(rate(plain.value(), begin_ns));
-    begin_ns = steady_now_ns();
+    begin_ns = support::steady_now_ns();
     const Result<std::uint64_t> records = reactor.run_until(read_log(&disk, folder));
     if (!records.ok()) return records.status();
     log_rates.push_back(rate(report.log_bytes, begin_ns));
@@ -234,7 +235,7 @@ Status measure_reading(reactor::Reactor& reactor, memory::Disk& disk, const std:
 
 }  // namespace
 
-Result<DiskReport> disk_bench(const DiskBenchOptions& options, Progress& progress) {
+Result<DiskReport> disk_bench(const DiskBenchOptions& options, support::Progress& progress) {
   Workplace workplace;
   Status status = workplace.make(options.folder);
   if (!status.ok()) return status;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 
@@ -46,6 +46,6 @@ struct DiskReport {
 };
 
 // Errors: the folder's (configuration), and those of the disk.
-Result<DiskReport> disk_bench(const DiskBenchOptions& options, Progress& progress);
+Result<DiskReport> disk_bench(const DiskBenchOptions& options, support::Progress& progress);
 
 }  // namespace namdb::nambench

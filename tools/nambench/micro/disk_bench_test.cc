@@ -18,7 +18,7 @@ TEST_CASE("the disk's benchmark gives a rate for each of its parts, and leaves n
   options.milliseconds = 20;
   options.log_mib = 5;
   options.repetitions = 1;
-  Progress progress(true);
+  support::Progress progress(true);
   const auto report = disk_bench(options, progress);
   INFO((report.ok() ? "" : report.status().to_string()));
   REQUIRE(report.ok());

@@ -152,9 +152,9 @@ class Bench {
 
   std::span<std::byte> region() const { return server_->region(); }
   std::uint64_t time(reactor::Task<void> task) {
-    const std::uint64_t begin_ns = steady_now_ns();
+    const std::uint64_t begin_ns = support::steady_now_ns();
     reactor_->run_until(std::move(task));
-    return steady_now_ns() - begin_ns;
+    return support::steady_now_ns() - begin_ns;
   }
   Channels channels() const { return channels_; }
   reactor::Reactor& reactor() { return *reactor_; }
@@ -170,8 +170,8 @@ Status wrong_bytes() {
   return Status(ErrorCode::corrupt_data, "the fabric read other bytes than are in the region");
 }
 
-void show(Progress& progress, const std::string& line) {
-  const std::uint64_t now_ns = steady_now_ns();
+void show(support::Progress& progress, const std::string& line) {
+  const std::uint64_t now_ns = support::steady_now_ns();
   if (progress.due(now_ns)) progress.show(now_ns, line);
 }
 
@@ -192,7 +192,7 @@ Result<FabricReport> bench_shm(const FabricBenchOptions& options) {
                       result.value().hash};
 }
 
-Result<FabricReport> bench_tcp(const FabricBenchOptions& options, Progress& progress) {
+Result<FabricReport> bench_tcp(const FabricBenchOptions& options, support::Progress& progress) {
   fabric::tcp::TcpOptions plain;
   fabric::tcp::TcpOptions encrypted;
   encrypted.key.emplace().bytes.fill(7);
@@ -233,7 +233,7 @@ Result<FabricReport> bench_tcp(const FabricBenchOptions& options, Progress& prog
   return report;
 }
 
-Result<FabricReport> bench_verbs(const FabricBenchOptions& options, Progress& progress) {
+Result<FabricReport> bench_verbs(const FabricBenchOptions& options, support::Progress& progress) {
   std::uint32_t most = 1;
   for (const std::uint32_t nodes : options.nodes) most = std::max(most, nodes);
   auto bench = Bench::open("verbs", options, most);
@@ -267,7 +267,8 @@ Result<FabricReport> bench_verbs(const FabricBenchOptions& options, Progress& pr
 
 }  // namespace
 
-Result<std::vector<FabricReport>> fabric_bench(const FabricBenchOptions& options, Progress& progress) {
+Result<std::vector<FabricReport>> fabric_bench(const FabricBenchOptions& options,
+                                               support::Progress& progress) {
   std::vector<FabricReport> reports;
   for (const std::string& transport : options.transports) {
     Result<FabricReport> report = transport == "tcp"     ? bench_tcp(options, progress)

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 
@@ -39,6 +39,7 @@ struct FabricReport {
   std::uint64_t hash = 0;   // of all bytes that were read; decided by seed and number of operations
 };
 
-Result<std::vector<FabricReport>> fabric_bench(const FabricBenchOptions& options, Progress& progress);
+Result<std::vector<FabricReport>> fabric_bench(const FabricBenchOptions& options,
+                                               support::Progress& progress);
 
 }  // namespace namdb::nambench

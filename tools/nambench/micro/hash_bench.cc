@@ -148,7 +148,7 @@ Result<std::unique_ptr<EngineHost>> open_host(const support::ServerThread& serve
 
 // One occupancy: a fresh table, then each distribution with and without a cache, each from a fresh worker.
 Status bench_occupancy(const support::ServerThread& server, const HashBenchOptions& options, int percent,
-                       std::vector<HashReport>& reports, Progress& progress) {
+                       std::vector<HashReport>& reports, support::Progress& progress) {
   auto loader = open_host(server, 1U << 20);
   if (!loader.ok()) return loader.status();
   Table loaded(*loader.value(), options.keys);
@@ -189,7 +189,7 @@ Status bench_occupancy(const support::ServerThread& server, const HashBenchOptio
 
 }  // namespace
 
-Result<std::vector<HashReport>> hash_bench(const HashBenchOptions& options, Progress& progress) {
+Result<std::vector<HashReport>> hash_bench(const HashBenchOptions& options, support::Progress& progress) {
   // Some 250 bytes a key: record, bucket, and what waits to be freed.
   const std::uint64_t region_bytes = (64U << 20) + options.keys * 1024;
   auto server = support::ServerThread::start({.transport = "shm",

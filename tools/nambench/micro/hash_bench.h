@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 
@@ -39,6 +39,6 @@ struct HashReport {
   std::uint64_t hash = 0;  // of what the lookups found
 };
 
-Result<std::vector<HashReport>> hash_bench(const HashBenchOptions& options, Progress& progress);
+Result<std::vector<HashReport>> hash_bench(const HashBenchOptions& options, support::Progress& progress);
 
 }  // namespace namdb::nambench

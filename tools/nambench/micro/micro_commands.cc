@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tools/nambench/report/run_report.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/run_report.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -38,21 +38,24 @@ Json to_json(const DiskReport& report) {
 }
 
 std::string to_text(const DiskReport& report) {
-  TextTable appends({"appends with a flush each", "per second", "disk writes/s", "records a write",
-                     "median us", "90 % us", "of waiters / 1.5 F"});
+  support::TextTable appends({"appends with a flush each", "per second", "disk writes/s", "records a write",
+                              "median us", "90 % us", "of waiters / 1.5 F"});
   for (const AppendReport& entry : report.appends) {
-    appends.add({std::to_string(entry.waiters) + " waiters", decimal(entry.per_second, 0),
-                 decimal(entry.writes_per_second, 0), decimal(entry.per_second / entry.writes_per_second, 1),
-                 decimal(entry.median_us, 0), decimal(entry.p90_us, 0),
-                 decimal(100 * entry.share, 0) + " %"});
+    appends.add({std::to_string(entry.waiters) + " waiters", support::decimal(entry.per_second, 0),
+                 support::decimal(entry.writes_per_second, 0),
+                 support::decimal(entry.per_second / entry.writes_per_second, 1),
+                 support::decimal(entry.median_us, 0), support::decimal(entry.p90_us, 0),
+                 support::decimal(100 * entry.share, 0) + " %"});
   }
-  TextTable reading({"reading back", "MiB/s", "ratio"});
-  reading.add({"plain sequential read", decimal(report.plain_mib_per_second, 0), decimal(1, 2)});
+  support::TextTable reading({"reading back", "MiB/s", "ratio"});
+  reading.add(
+      {"plain sequential read", support::decimal(report.plain_mib_per_second, 0), support::decimal(1, 2)});
   reading.add({"the log, " + std::to_string(report.records) + " records",
-               decimal(report.log_mib_per_second, 0),
-               decimal(report.log_mib_per_second / report.plain_mib_per_second, 2)});
-  return "synced write of 4 KiB (F): median " + decimal(report.synced_write_median_us, 0) + " us, 90 % " +
-         decimal(report.synced_write_p90_us, 0) + " us\n\n" + appends.to_text() + "\n" + reading.to_text();
+               support::decimal(report.log_mib_per_second, 0),
+               support::decimal(report.log_mib_per_second / report.plain_mib_per_second, 2)});
+  return "synced write of 4 KiB (F): median " + support::decimal(report.synced_write_median_us, 0) +
+         " us, 90 % " + support::decimal(report.synced_write_p90_us, 0) + " us\n\n" + appends.to_text() +
+         "\n" + reading.to_text();
 }
 
 Json to_json(const std::vector<FabricReport>& reports) {
@@ -69,7 +72,7 @@ Json to_json(const std::vector<FabricReport>& reports) {
     transports.push_back({{"transport", report.transport},
                           {"baseline", rate_json(report.baseline)},
                           {"rates", rates},
-                          {"hash", hash_text(report.hash)}});
+                          {"hash", support::hash_text(report.hash)}});
   }
   json["transports"] = transports;
   return json;
@@ -78,14 +81,14 @@ Json to_json(const std::vector<FabricReport>& reports) {
 std::string to_text(const std::vector<FabricReport>& reports) {
   std::string text;
   for (const FabricReport& report : reports) {
-    TextTable table({report.transport + ", 64 bytes", "million/s", "ns each", "ratio"});
+    support::TextTable table({report.transport + ", 64 bytes", "million/s", "ns each", "ratio"});
     const auto add = [&](const Rate& rate) {
-      table.add({rate.name, decimal(rate.median, 2), decimal(1e3 / rate.median, 1),
-                 decimal(rate.median / report.baseline.median, 2)});
+      table.add({rate.name, support::decimal(rate.median, 2), support::decimal(1e3 / rate.median, 1),
+                 support::decimal(rate.median / report.baseline.median, 2)});
     };
     add(report.baseline);
     for (const Rate& rate : report.rates) add(rate);
-    text += table.to_text() + "hash of what was read " + hash_text(report.hash) + "\n\n";
+    text += table.to_text() + "hash of what was read " + support::hash_text(report.hash) + "\n\n";
   }
   return text;
 }
@@ -102,7 +105,7 @@ Json to_json(const std::vector<HashReport>& reports) {
       entry["published_reads"] = report.published;
       entry["published_cached_reads"] = report.published_cached;
     }
-    entry["hash"] = hash_text(report.hash);
+    entry["hash"] = support::hash_text(report.hash);
     json.push_back(entry);
   }
   return {{"unit", "bucket READs a lookup"}, {"results", json}};
@@ -112,24 +115,24 @@ std::string to_text(const std::vector<HashReport>& reports) {
   std::vector<std::string> header = {"bucket READs a lookup", "occupancy", "no cache", "DrTM"};
   if (!reports.empty()) {
     for (const CachedReads& cached : reports.front().cached) {
-      header.push_back("cold cache of " + decimal(cached.bytes_per_key, 0) + " B/key");
+      header.push_back("cold cache of " + support::decimal(cached.bytes_per_key, 0) + " B/key");
     }
   }
   header.emplace_back("DrTM, cold cache");
-  TextTable table(std::move(header));
+  support::TextTable table(std::move(header));
   std::uint64_t hash = 0;
   for (const HashReport& report : reports) {
     const auto published = [&](double value) {
-      return report.published > 0 ? decimal(value, 3) : std::string("-");
+      return report.published > 0 ? support::decimal(value, 3) : std::string("-");
     };
-    std::vector<std::string> row = {report.distribution, decimal(100 * report.occupancy, 1) + " %",
-                                    decimal(report.reads, 3), published(report.published)};
-    for (const CachedReads& cached : report.cached) row.push_back(decimal(cached.reads, 3));
+    std::vector<std::string> row = {report.distribution, support::decimal(100 * report.occupancy, 1) + " %",
+                                    support::decimal(report.reads, 3), published(report.published)};
+    for (const CachedReads& cached : report.cached) row.push_back(support::decimal(cached.reads, 3));
     row.push_back(published(report.published_cached));
     table.add(std::move(row));
     hash += report.hash;
   }
-  return table.to_text() + "hash of what was found " + hash_text(hash) + "\n";
+  return table.to_text() + "hash of what was found " + support::hash_text(hash) + "\n";
 }
 
 Json to_json(const std::vector<OracleReport>& reports) {
@@ -147,12 +150,12 @@ Json to_json(const std::vector<OracleReport>& reports) {
 }
 
 std::string to_text(const std::vector<OracleReport>& reports) {
-  TextTable table({"timestamp transactions", "transport", "clients", "thousand/s", "operations each",
-                   "round trips each", "bytes each"});
+  support::TextTable table({"timestamp transactions", "transport", "clients", "thousand/s", "operations each",
+                            "round trips each", "bytes each"});
   for (const OracleReport& report : reports) {
     table.add({report.oracle, report.transport, std::to_string(report.clients),
-               decimal(report.median_per_second / 1e3, 1), decimal(report.operations, 2),
-               decimal(report.round_trips, 2), decimal(report.bytes, 1)});
+               support::decimal(report.median_per_second / 1e3, 1), support::decimal(report.operations, 2),
+               support::decimal(report.round_trips, 2), support::decimal(report.bytes, 1)});
   }
   return table.to_text();
 }
@@ -161,7 +164,7 @@ std::string to_text(const std::vector<OracleReport>& reports) {
 template <typename Bench, typename Options>
 int run_bench(Bench bench, const Options& options, const Common& common) {
   const auto reports = [&] {
-    Progress progress(common.quiet);
+    support::Progress progress(common.quiet);
     return bench(options, progress);
   }();
   if (!reports.ok()) return fail(reports.status());

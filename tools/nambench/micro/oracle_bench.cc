@@ -185,13 +185,13 @@ Result<OracleReport> measure(const Shape& shape, const OracleBenchOptions& optio
   fabric::OperationCounters cost;
   std::uint64_t round_trips = 0;
   for (std::uint32_t round = 0; round <= options.repetitions; ++round) {
-    const std::uint64_t begun_ns = steady_now_ns();
+    const std::uint64_t begun_ns = support::steady_now_ns();
     for (const auto& worker : workers) worker->begin(each);
     for (const auto& worker : workers) {
       if (Status status = worker->wait(); !status.ok()) return status;
     }
     if (round == 0) continue;  // to warm up
-    const auto duration_ns = static_cast<double>(steady_now_ns() - begun_ns);
+    const auto duration_ns = static_cast<double>(support::steady_now_ns() - begun_ns);
     rates.push_back(static_cast<double>(each * shape.clients) * 1e9 / duration_ns);
     for (const auto& worker : workers) {
       cost += worker->cost();
@@ -215,7 +215,8 @@ const std::vector<std::string>& oracle_names() {
   return names;
 }
 
-Result<std::vector<OracleReport>> oracle_bench(const OracleBenchOptions& options, Progress& progress) {
+Result<std::vector<OracleReport>> oracle_bench(const OracleBenchOptions& options,
+                                               support::Progress& progress) {
   std::vector<OracleReport> reports;
   for (const std::string& transport : options.transports) {
     for (const std::string& oracle : options.oracles) {

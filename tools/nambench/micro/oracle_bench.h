@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 
@@ -37,6 +37,7 @@ struct OracleReport {
   double bytes = 0;
 };
 
-Result<std::vector<OracleReport>> oracle_bench(const OracleBenchOptions& options, Progress& progress);
+Result<std::vector<OracleReport>> oracle_bench(const OracleBenchOptions& options,
+                                               support::Progress& progress);
 
 }  // namespace namdb::nambench

@@ -31,16 +31,17 @@ struct Cluster {
     host = std::move(EngineHost::open(options)).value();
   }
 
-  RunReport run(const workloads::Workload& workload, std::uint64_t coroutines, std::uint64_t transactions) {
+  support::RunReport run(const workloads::Workload& workload, std::uint64_t coroutines,
+                         std::uint64_t transactions) {
     EngineLoadOptions load;
     load.replace = true;
-    const Result<LoadReport> loaded = engine_load(workload, *host, load, progress);
+    const Result<support::LoadReport> loaded = engine_load(workload, *host, load, progress);
     INFO((loaded.ok() ? "" : loaded.status().to_string()));
     REQUIRE(loaded.ok());
     EngineRunOptions options;
     options.coroutines = coroutines;
     options.length.transactions_per_client = transactions;
-    Result<RunReport> report = engine_run(workload, *host, options, progress);
+    Result<support::RunReport> report = engine_run(workload, *host, options, progress);
     INFO((report.ok() ? "" : report.status().to_string()));
     REQUIRE(report.ok());
     CHECK(report->committed() + report->aborted() == coroutines * transactions);
@@ -53,7 +54,7 @@ struct Cluster {
     return std::move(report).value();
   }
 
-  Progress progress;
+  support::Progress progress;
   std::unique_ptr<support::ServerThread> server;
   std::unique_ptr<EngineHost> host;
 };
@@ -89,8 +90,8 @@ TEST_CASE("one coroutine comes to the same results again") {
   Cluster cluster("shm");
   for (const auto& workload : small_workloads()) {
     INFO(workload->name());
-    const RunReport first = cluster.run(*workload, 1, 100);
-    const RunReport again = cluster.run(*workload, 1, 100);
+    const support::RunReport first = cluster.run(*workload, 1, 100);
+    const support::RunReport again = cluster.run(*workload, 1, 100);
     CHECK(first.request_hash == again.request_hash);
     CHECK(first.result_hash == again.result_hash);
   }
@@ -99,17 +100,17 @@ TEST_CASE("one coroutine comes to the same results again") {
 TEST_CASE("loading refuses tables that are there, and running a workload that is not") {
   Cluster cluster("shm");
   const auto workloads = small_workloads();
-  const Result<RunReport> missing = engine_run(*workloads[0], *cluster.host, {}, cluster.progress);
+  const Result<support::RunReport> missing = engine_run(*workloads[0], *cluster.host, {}, cluster.progress);
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.status().code() == ErrorCode::undefined_table);
   REQUIRE(engine_load(*workloads[0], *cluster.host, {}, cluster.progress).ok());
-  const Result<LoadReport> twice = engine_load(*workloads[0], *cluster.host, {}, cluster.progress);
+  const Result<support::LoadReport> twice = engine_load(*workloads[0], *cluster.host, {}, cluster.progress);
   REQUIRE_FALSE(twice.ok());
   CHECK(twice.status().code() == ErrorCode::duplicate_table);
 }
 
 TEST_CASE("a load that does not fit the region ends in an error that says how to go on") {
-  Progress progress(true);
+  support::Progress progress(true);
   const auto server =
       std::move(support::ServerThread::start(
                     {.transport = "shm", .region_bytes = 24U << 20, .memory_server = memory::Options()}))
@@ -120,7 +121,7 @@ TEST_CASE("a load that does not fit the region ends in an error that says how to
   workloads::YcsbOptions ycsb;
   ycsb.records = 100'000;
   const auto workload = std::move(workloads::make_ycsb(ycsb)).value();
-  const Result<LoadReport> report = engine_load(*workload, *host, {}, progress);
+  const Result<support::LoadReport> report = engine_load(*workload, *host, {}, progress);
   REQUIRE_FALSE(report.ok());
   CHECK(report.status().code() == ErrorCode::out_of_memory);
 }
@@ -131,14 +132,14 @@ TEST_CASE("send_payment without conflicts takes 5 round trips and at most 20 one
       std::move(workloads::make_smallbank({.accounts = 1000, .skew = {}, .mix = {{"send_payment", 1.0}}}))
           .value();
   cluster.run(*workload, 1, 1000);  // warms the location cache
-  const Result<RunReport> report = [&] {
+  const Result<support::RunReport> report = [&] {
     EngineRunOptions options;
     options.coroutines = 1;
     options.length.transactions_per_client = 500;
     return engine_run(*workload, *cluster.host, options, cluster.progress);
   }();
   REQUIRE(report.ok());
-  const ServerMetrics& server = report.value().types[0].server;
+  const support::ServerMetrics& server = report.value().types[0].server;
   const std::int64_t commits = server.at("commits");
   REQUIRE(commits > 450);
   CHECK(server.at("retries") == 0);
@@ -152,7 +153,7 @@ TEST_CASE("send_payment without conflicts takes 5 round trips and at most 20 one
 }
 
 TEST_CASE("where the time of transactions went adds up, and conflicts and attempts are counted") {
-  Progress progress(true);
+  support::Progress progress(true);
   memory::Options memory;
   memory.protocol = "occ";
   const auto server = std::move(support::ServerThread::start(
@@ -170,9 +171,9 @@ TEST_CASE("where the time of transactions went adds up, and conflicts and attemp
   options.coroutines = 8;
   options.length.transactions_per_client = 50;
   options.computation_ns = 20'000;
-  const Result<RunReport> report = engine_run(*workload, *host, options, progress);
+  const Result<support::RunReport> report = engine_run(*workload, *host, options, progress);
   REQUIRE(report.ok());
-  const ServerMetrics& counts = report->types[0].server;
+  const support::ServerMetrics& counts = report->types[0].server;
   const std::int64_t conflicts = counts.at("conflicts");
   CHECK(conflicts > 0);
   CHECK(counts.at("retries") <= conflicts);
@@ -182,7 +183,7 @@ TEST_CASE("where the time of transactions went adds up, and conflicts and attemp
   double all_us = 0;
   double round_trips = 0;
   std::map<std::string, double> us;
-  for (const TimeShare& share : report->time_shares) {
+  for (const support::TimeShare& share : report->time_shares) {
     CHECK(share.us >= 0);
     all_us += share.us;
     round_trips += share.round_trips;
@@ -190,7 +191,7 @@ TEST_CASE("where the time of transactions went adds up, and conflicts and attemp
   }
   const double transactions = 8 * 50;
   CHECK(all_us == Approx(static_cast<double>(counts.at("time_ns")) / 1e3 / transactions));
-  // No wait is without a name, and what was read to check the sums is nobody's.
+  // No wait is without a name, and the READs that check the sums belong to no transaction.
   CHECK(round_trips == Approx(static_cast<double>(counts.at("round_trips")) / transactions));
   CHECK(us.at("computation") > 0);
   CHECK(us.at("read") > 0);
@@ -199,7 +200,7 @@ TEST_CASE("where the time of transactions went adds up, and conflicts and attemp
 }
 
 TEST_CASE("the fabric reads what a plain loop reads") {
-  Progress progress(true);
+  support::Progress progress(true);
   FabricBenchOptions options;
   options.region_bytes = 1U << 20;
   options.shm_operations = 1000;
@@ -230,7 +231,7 @@ TEST_CASE("the bare echo answers every message, also when sizes do not fit its b
 }
 
 TEST_CASE("lookups in a sparse hash index take about one READ of a bucket, and none with a large cache") {
-  Progress progress(true);
+  support::Progress progress(true);
   HashBenchOptions options;
   options.keys = 1000;
   options.lookups = 3000;
@@ -254,7 +255,7 @@ TEST_CASE("every oracle gives timestamps, and each costs what the protocol says"
   options.clients = {1, 6};
   options.transactions = 300;
   options.repetitions = 1;
-  Progress progress(true);
+  support::Progress progress(true);
   for (const std::uint64_t threads : {1, 2}) {
     options.threads = threads;
     options.clients.front() = threads;

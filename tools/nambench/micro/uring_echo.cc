@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/nambench/report/progress.h"
+#include "tools/support/report/progress.h"
 
 namespace namdb::nambench {
 namespace {
@@ -75,7 +75,7 @@ class Side {
     io_uring_submit_and_get_events(&ring_);
     io_uring_cqe* completion = nullptr;
     for (std::uint64_t since_ns = 0; io_uring_peek_cqe(&ring_, &completion) != 0;) {
-      const std::uint64_t now_ns = steady_now_ns();
+      const std::uint64_t now_ns = support::steady_now_ns();
       if (since_ns == 0) since_ns = now_ns;
       if (now_ns - since_ns >= spin_ns_) {
         if (io_uring_wait_cqe(&ring_, &completion) != 0) continue;
@@ -143,7 +143,7 @@ void serve(int socket, const EchoOptions& options, Status& status) {
 Result<std::uint64_t> ask(int socket, const EchoOptions& options) {
   Side side(socket, options.spin_ns);
   if (Status status = side.start(); !status.ok()) return status;
-  const std::uint64_t begin_ns = steady_now_ns();
+  const std::uint64_t begin_ns = support::steady_now_ns();
   std::uint64_t sent = std::min<std::uint64_t>(options.outstanding, options.messages);
   std::uint64_t done = 0;
   std::uint64_t rest_bytes = 0;
@@ -159,7 +159,7 @@ Result<std::uint64_t> ask(int socket, const EchoOptions& options) {
     sent += more;
     side.add_output(more * options.request_bytes);
   }
-  return steady_now_ns() - begin_ns;
+  return support::steady_now_ns() - begin_ns;
 }
 
 Status failure(const char* what) {

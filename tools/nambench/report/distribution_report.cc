@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tools/nambench/report/median.h"
-#include "tools/nambench/report/text_table.h"
+#include "tools/support/report/text_table.h"
 
 namespace namdb::nambench {
 namespace {
@@ -23,9 +23,9 @@ struct Figures {
   double bytes = 0;
 };
 
-const TypeReport* new_orders(const RunReport& report) {
+const support::TypeReport* new_orders(const support::RunReport& report) {
   const auto found = std::find_if(report.types.begin(), report.types.end(),
-                                  [](const TypeReport& type) { return type.name == "new_order"; });
+                                  [](const support::TypeReport& type) { return type.name == "new_order"; });
   return found == report.types.end() ? nullptr : &*found;
 }
 
@@ -34,10 +34,10 @@ Figures figures_of(const DistributionRuns& degree) {
   std::vector<double> rates;
   std::vector<double> latencies;
   std::vector<double> processor;
-  ServerMetrics sums;
-  for (const RunReport& report : degree.runs) {
+  support::ServerMetrics sums;
+  for (const support::RunReport& report : degree.runs) {
     processor.push_back(report.processor_us);
-    const TypeReport* const type = new_orders(report);
+    const support::TypeReport* const type = new_orders(report);
     if (type == nullptr) continue;
     rates.push_back(static_cast<double>(type->committed) / report.seconds);
     latencies.push_back(static_cast<double>(type->latency.percentile_ns(0.5)) / 1e3);
@@ -59,7 +59,7 @@ Figures figures_of(const DistributionRuns& degree) {
 
 bool checks_ok(const std::vector<DistributionRuns>& degrees) {
   for (const DistributionRuns& degree : degrees) {
-    for (const RunReport& report : degree.runs) {
+    for (const support::RunReport& report : degree.runs) {
       if (!report.checks_ok()) return false;
     }
   }
@@ -72,7 +72,7 @@ Json to_json(const std::vector<DistributionRuns>& degrees) {
   for (const DistributionRuns& degree : degrees) {
     const Figures figures = figures_of(degree);
     Json runs = Json::array();
-    for (const RunReport& report : degree.runs) runs.push_back(to_json(report));
+    for (const support::RunReport& report : degree.runs) runs.push_back(to_json(report));
     all.push_back({{"remote_percent", degree.remote_percent},
                    {"new_orders_per_second", figures.per_second},
                    {"ratio", figures.per_second / first},
@@ -88,27 +88,27 @@ Json to_json(const std::vector<DistributionRuns>& degrees) {
 }
 
 std::string to_text(const std::vector<DistributionRuns>& degrees) {
-  const RunReport& sample = degrees.front().runs.front();
+  const support::RunReport& sample = degrees.front().runs.front();
   std::string text = sample.workload + ", " + sample.population + ", " + std::to_string(sample.clients) +
                      (sample.mode == "wire" ? " clients" : " coroutines") + ", seed " +
                      std::to_string(sample.seed) + "; medians of " +
-                     std::to_string(degrees.front().runs.size()) + " times " + decimal(sample.seconds, 1) +
-                     " s, in turns\n\n";
-  TextTable table({"new orders, of which distributed", "per second", "ratio", "p50 us", "processor us",
-                   "one-sided", "calls", "round trips", "bytes"});
+                     std::to_string(degrees.front().runs.size()) + " times " +
+                     support::decimal(sample.seconds, 1) + " s, in turns\n\n";
+  support::TextTable table({"new orders, of which distributed", "per second", "ratio", "p50 us",
+                            "processor us", "one-sided", "calls", "round trips", "bytes"});
   const double first = figures_of(degrees.front()).per_second;
   for (const DistributionRuns& degree : degrees) {
     const Figures figures = figures_of(degree);
-    table.add({decimal(degree.remote_percent, 0) + " %", decimal(figures.per_second, 0),
-               decimal(figures.per_second / first, 3), decimal(figures.p50_us, 1),
-               figures.processor_us > 0 ? decimal(figures.processor_us, 1) : "-",
-               decimal(figures.one_sided, 2), decimal(figures.calls, 2), decimal(figures.round_trips, 2),
-               decimal(figures.bytes, 0)});
+    table.add({support::decimal(degree.remote_percent, 0) + " %", support::decimal(figures.per_second, 0),
+               support::decimal(figures.per_second / first, 3), support::decimal(figures.p50_us, 1),
+               figures.processor_us > 0 ? support::decimal(figures.processor_us, 1) : "-",
+               support::decimal(figures.one_sided, 2), support::decimal(figures.calls, 2),
+               support::decimal(figures.round_trips, 2), support::decimal(figures.bytes, 0)});
   }
   text += table.to_text() + "\n";
   std::set<std::string> notes;
   for (const DistributionRuns& degree : degrees) {
-    for (const RunReport& report : degree.runs) {
+    for (const support::RunReport& report : degree.runs) {
       notes.insert(report.notes.begin(), report.notes.end());
       for (const support::CheckResult& check : report.checks) {
         if (!check.ok) text += "check: " + check.name + ": FAILED, " + check.detail + '\n';

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 
 // The runs with one likelihood, in percent, that a new order takes its goods from another memory server.
 struct DistributionRuns {
   double remote_percent = 0;
-  std::vector<RunReport> runs;  // one at least
+  std::vector<support::RunReport> runs;  // one at least
 };
 
 // `degrees` in the order in which they are compared: with the first.

@@ -20,10 +20,10 @@ std::optional<std::uint64_t> take_number(std::string_view& line) {
 
 }  // namespace
 
-std::string timeline_csv(const RunReport& report) {
+std::string timeline_csv(const support::RunReport& report) {
   std::string text = "second,begin_ns,committed,aborted,failed\n";
   for (std::size_t i = 0; i < report.timeline.size(); ++i) {
-    const TimelineSecond& second = report.timeline[i];
+    const support::TimelineSecond& second = report.timeline[i];
     text += std::to_string(i) + ',' + std::to_string(report.begin_ns + i * kSecond_ns) + ',' +
             std::to_string(second.committed) + ',' + std::to_string(second.aborted) + ',' +
             std::to_string(second.failed) + '\n';

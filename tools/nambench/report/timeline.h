@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "tools/nambench/report/run_report.h"
+#include "tools/support/report/run_report.h"
 
 namespace namdb::nambench {
 
 // Comma-separated values: a line with the names, then one for each second of the run. `begin_ns` is the
 // machine's monotonic clock when the second began; events of other programs are placed by it.
-std::string timeline_csv(const RunReport& report);
+std::string timeline_csv(const support::RunReport& report);
 
 // Something that went on beside a run, by the same clock.
 struct TimelineEvent {
@@ -21,7 +21,7 @@ struct TimelineEvent {
   std::string name;
 };
 
-// Lines of `begin_ns,end_ns,name`, without a line of names. Error: which line is none.
+// Lines of `begin_ns,end_ns,name`, without a line of names. Error: the malformed line.
 Result<std::vector<TimelineEvent>> parse_timeline_events(std::string_view text);
 
 }  // namespace namdb::nambench

@@ -6,7 +6,7 @@
 using namespace namdb::nambench;
 
 TEST_CASE("a timeline's file has a line for each second, with the time when it began") {
-  RunReport report;
+  namdb::support::RunReport report;
   CHECK(timeline_csv(report) == "second,begin_ns,committed,aborted,failed\n");
   report.begin_ns = 5'000'000'007;
   report.timeline = {
@@ -18,7 +18,7 @@ TEST_CASE("a timeline's file has a line for each second, with the time when it b
         "2,7000000007,0,0,2\n");
 }
 
-TEST_CASE("events are read line by line, and a line that is none is named") {
+TEST_CASE("events are read line by line, and a malformed line is named") {
   const auto events = parse_timeline_events("5,7,a checkpoint\n\n9,9,killed, and started");
   REQUIRE(events.ok());
   REQUIRE(events->size() == 2);

@@ -272,7 +272,7 @@ TEST_CASE("a lookup by a hash index READs a bucket chain, entries and rows, and 
   CHECK(lookup_cost(protocol, Method::btree).round_trips == begin + 2);
 }
 
-TEST_CASE("entries of an index that is not unique go along with the commit's locks", "[cost]") {
+TEST_CASE("entries of an index that is not unique are sent with the commit's locks", "[cost]") {
   struct Budget {
     std::string_view protocol;
     std::uint64_t round_trips;

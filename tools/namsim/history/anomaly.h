@@ -46,7 +46,7 @@ enum class Strength : std::uint8_t { read_committed, parallel_snapshot, snapshot
   X(observed_transaction_vanishes, "OTV", parallel_snapshot,                                                \
     "a transaction that had been seen was not seen any more")                                               \
   X(single_anti_dependency, "G-single", parallel_snapshot,                                                  \
-    "a transaction missed a write that what it saw depends on")                                             \
+    "a transaction missed a write that its reads depend on")                                                \
   X(long_fork, "long fork", snapshot, "transactions saw independent writes in different orders")            \
   X(write_skew, "write skew", serializable, "each of two transactions missed the other's write")            \
   X(anti_dependency_cycle, "G2-item", serializable, "no serial order explains who missed whose writes")

@@ -79,7 +79,7 @@ class Checker {
   // False if the cycle is empty or is there already.
   bool add(const std::vector<std::uint32_t>& edges) {
     if (edges.empty()) return false;
-    // Moments are not shown: time leads from who ended to who began.
+    // Moments are not shown: time leads from the one that ended to the one that began.
     std::vector<Edge> cycle;
     for (const std::uint32_t at : edges) {
       const Edge& edge = graph_.edge(at);

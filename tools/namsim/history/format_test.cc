@@ -143,7 +143,7 @@ TEST_CASE("limits hold before memory is taken", "[format]") {
   CHECK(error(std::string(1'000'000, '[') + "\n") == "line 1: nested too deeply");
 }
 
-TEST_CASE("damaged histories are read or refused, and what is read can be checked", "[format]") {
+TEST_CASE("damaged histories are read or refused, and those that are read can be checked", "[format]") {
   Random random(11);
   std::uint64_t refused = 0;
   for (int round = 0; round < 3000; ++round) {

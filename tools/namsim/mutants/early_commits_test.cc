@@ -2,7 +2,7 @@
 // up, and when their connection breaks or a memory server ends.
 #include <catch2/catch.hpp>
 
-#include "tools/namsim/mutants/flushed_cluster.h"
+#include "tools/namsim/mutants/testing/flushed_cluster.h"
 
 namespace namdb::sim {
 namespace early_commits_test {

@@ -2,7 +2,7 @@
 // the log is full.
 #include <catch2/catch.hpp>
 
-#include "tools/namsim/mutants/flushed_cluster.h"
+#include "tools/namsim/mutants/testing/flushed_cluster.h"
 
 namespace namdb::sim {
 namespace {

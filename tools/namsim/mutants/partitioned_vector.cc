@@ -112,13 +112,13 @@ void inserts_on_two_servers(Scenario& scenario) {
 std::vector<MutantCase> partitioned_vector_mutants() {
   return {
       {"a part of a partitioned vector is not confirmed", "compute/txn/snapshot.cc", Emphasis::snapshots, 7,
-       "missed a write that what it saw depends on", make_mutant<PartUnconfirmed>, nullptr, on_two_servers},
+       "missed a write that its reads depend on", make_mutant<PartUnconfirmed>, nullptr, on_two_servers},
       {"a slot is not placed in its part", "compute/txn/execution_slot.cc", Emphasis::short_slots, 1,
        "lies behind the vector's length", make_mutant<NeverPlaced>, nullptr, on_two_servers},
       {"a dead slot's final counter is not placed in its part", "memory/coordinator/dead_slots.cc",
        Emphasis::kills, 8, "a row stays out of reach", make_mutant<DeadNeverPlaced>, nullptr, on_two_servers},
       {"a publish is piggybacked on a part of the installation", "compute/commit/commit.cc",
-       Emphasis::inserts, 429, "missed a write that what it saw depends on", make_mutant<PiggybackedOnPart>,
+       Emphasis::inserts, 429, "missed a write that its reads depend on", make_mutant<PiggybackedOnPart>,
        nullptr, inserts_on_two_servers},
   };
 }

@@ -123,13 +123,13 @@ std::vector<MutantCase> publish_mutants() {
   const char* const slot = "compute/txn/execution_slot.cc";
   return {
       {"a commit is published before its locks are held", "compute/commit/commit.cc", Emphasis::old_versions,
-       12, "missed a write that what it saw depends on", make_mutant<PublishedBeforeLocks>},
+       12, "missed a write that its reads depend on", make_mutant<PublishedBeforeLocks>},
       {"a commit is published before an older one of its slot is finished", slot, Emphasis::shared_slots, 173,
-       "missed a write that what it saw depends on", make_mutant<PublishedOutOfOrder>},
+       "missed a write that its reads depend on", make_mutant<PublishedOutOfOrder>},
       {"a commit is acknowledged before it is published", slot, Emphasis::snapshots, 1, "a row is gone",
        make_mutant<AcknowledgedBeforePublish>},
       {"an unknown outcome is told as a commit", "compute/commit/commit.cc", Emphasis::kills, 11,
-       "missed a write that what it saw depends on", make_mutant<UnknownOutcomeCommitted>, nullptr,
+       "missed a write that its reads depend on", make_mutant<UnknownOutcomeCommitted>, nullptr,
        broken_links},
       {"a slot is published backwards", slot, Emphasis::snapshots, 1, "a row stays out of reach",
        make_mutant<PublishedBackwards>},

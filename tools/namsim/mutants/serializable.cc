@@ -104,7 +104,7 @@ class ReadersNotSeen final : public Mutant {
     const layout::RecordLayout record = shared_layout();
     const std::uint32_t words_bytes = record.locked_bytes() - record.reader_offset(0);
     for (const fabric::Operation& operation : posting.operations) {
-      // With the record behind the CAS that locks it, or with the word of who waits alone.
+      // With the record behind the CAS that locks it, or with the word of the waiting transaction alone.
       if (operation.kind == fabric::OperationKind::read &&
           (operation.length_bytes == record.locked_bytes() || operation.length_bytes == 8 + words_bytes))
         std::memset(operation.local + operation.length_bytes - words_bytes, 0, words_bytes);
@@ -208,13 +208,13 @@ std::vector<MutantCase> serializable_mutants() {
        "compute/protocol/two_phase_locking/two_phase_locking.cc", Emphasis::snapshots, 16, "lost update",
        make_mutant<LockAlongBelieved>, nullptr, under("nowait")},
       {"the applier does not learn under which stamp records are locked", "common/layout/journal.cc",
-       Emphasis::kills, 53, "missed a write that what it saw depends on", make_mutant<LockNotInJournal>,
-       nullptr, under("nowait")},
+       Emphasis::kills, 53, "missed a write that its reads depend on", make_mutant<LockNotInJournal>, nullptr,
+       under("nowait")},
       {"under WAITDIE, a lock that was posted with a READ and was not taken counts as taken",
        "compute/protocol/two_phase_locking/two_phase_locking.cc", Emphasis::snapshots, 8, "lost update",
        make_mutant<LockAlongBelieved>, nullptr, under("waitdie")},
       {"under WAITDIE, the applier does not learn under which stamp records are locked",
-       "common/layout/journal.cc", Emphasis::kills, 281, "missed a write that what it saw depends on",
+       "common/layout/journal.cc", Emphasis::kills, 281, "missed a write that its reads depend on",
        make_mutant<LockNotInJournal>, nullptr, under("waitdie")},
       {"a writer does not look at the readers that share a row",
        "compute/protocol/two_phase_locking/shared_locks.cc", Emphasis::snapshots, 7, "write skew",

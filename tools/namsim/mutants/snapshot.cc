@@ -251,14 +251,14 @@ void prefetched_snapshots(Scenario& scenario) {
 std::vector<MutantCase> snapshot_mutants() {
   return {
       {"one READ of the vector is a snapshot", "compute/txn/snapshot.cc", Emphasis::snapshots, 28,
-       "missed a write that what it saw depends on", make_mutant<OneRead>},
+       "missed a write that its reads depend on", make_mutant<OneRead>},
       {"the second READ of the vector is posted with the first", "compute/txn/snapshot.cc",
-       Emphasis::snapshots, 499, "missed a write that what it saw depends on", make_mutant<TwoReadsAtOnce>},
+       Emphasis::snapshots, 499, "missed a write that its reads depend on", make_mutant<TwoReadsAtOnce>},
       {"READs in the batch of the vector's first one do not wait for it", "compute/txn/snapshot.cc",
-       Emphasis::snapshots, 1040, "missed a write that what it saw depends on", make_mutant<Unfenced>,
-       nullptr, take_snapshots_with_rows},
+       Emphasis::snapshots, 1040, "missed a write that its reads depend on", make_mutant<Unfenced>, nullptr,
+       take_snapshots_with_rows},
       {"own commits are merged into an older copy", "compute/txn/snapshot.cc", Emphasis::snapshots, 1,
-       "missed a write that what it saw depends on", make_mutant<OwnCommitsMerged>},
+       "missed a write that its reads depend on", make_mutant<OwnCommitsMerged>},
       {"a copy from before the session's own commit is used", "compute/protocol/si/snapshot_isolation.cc",
        Emphasis::snapshots, 1, "a session did not see what it wrote", make_mutant<OldCopyUsed>},
       {"a shared copy is older than the transaction that asks for it", "compute/txn/snapshot_fetcher.cc",
@@ -272,7 +272,7 @@ std::vector<MutantCase> snapshot_mutants() {
        Emphasis::short_slots, 1, "a row stays out of reach", make_mutant<LengthIgnored>, nullptr,
        take_snapshots_by_reads},
       {"SNAPSHOT collects once", "memory/calls/snapshot.cc", Emphasis::snapshots, 1,
-       "missed a write that what it saw depends on", make_mutant<SnapshotCallCollectsOnce>,
+       "missed a write that its reads depend on", make_mutant<SnapshotCallCollectsOnce>,
        make_mutant<SlowSnapshotCall>, snapshots_by_call},
   };
 }

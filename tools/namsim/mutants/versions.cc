@@ -203,9 +203,9 @@ std::vector<MutantCase> version_mutants() {
       {"moved is set without a certified copy", "memory/reclaim/version_mover.cc", Emphasis::old_versions, 2,
        "a version was lost", make_mutant<MovedUncopied>},
       {"a torn body is believed", "compute/txn/lookup.cc", Emphasis::shared_slots, 1,
-       "missed a write that what it saw depends on", make_mutant<TornBodyBelieved>},
+       "missed a write that its reads depend on", make_mutant<TornBodyBelieved>},
       {"a ring slot's version is taken for the one that the link means", "compute/txn/lookup.cc",
-       Emphasis::old_versions, 35, "missed a write that what it saw depends on", make_mutant<LinkIgnored>},
+       Emphasis::old_versions, 35, "missed a write that its reads depend on", make_mutant<LinkIgnored>},
       {"the overflow chain is entered at a remembered head", "compute/txn/lookup.cc", Emphasis::old_versions,
        2, "a version was lost", make_mutant<OverflowHeadRemembered>},
   };

@@ -263,8 +263,7 @@ TEST_CASE("one transaction writes 64 MiB of rows", "[large]") {
   CHECK(rooms(large.cluster) == 0);
 }
 
-TEST_CASE("a transaction that writes more than a room holds is refused, and what was committed stays",
-          "[large]") {
+TEST_CASE("a transaction that writes more than a room holds is refused, and committed rows stay", "[large]") {
   ClusterOptions options = small_cluster(32U << 20);
   options.memory.max_journal_room_bytes = 64U << 10;
   Large large(options);

@@ -141,7 +141,7 @@ TEST_CASE("under WAITDIE nobody younger takes a lock that somebody waits for", "
   rows.change(1, 6);
 }
 
-TEST_CASE("under WAITDIE who waits and dies keeps nobody out", "[protocols]") {
+TEST_CASE("under WAITDIE a transaction that waits and dies keeps nobody out", "[protocols]") {
   SmallTable rows("waitdie");
   rows.add_compute();
   auto oldest = rows.begin();
@@ -185,7 +185,7 @@ TEST_CASE("under WAITDIE a transaction that waits by call is answered once it ha
   CHECK(rows.commit(*oldest).ok());
 }
 
-TEST_CASE("under MVCC who reads sees rows as of its beginning while others overwrite them, and commits",
+TEST_CASE("under MVCC a reader sees rows as of its beginning while others overwrite them, and commits",
           "[protocols]") {
   SmallTable rows("mvcc");
   const auto reader = rows.begin();
@@ -201,7 +201,7 @@ TEST_CASE("under MVCC who reads sees rows as of its beginning while others overw
   CHECK(rows.commit(*late).ok());
 }
 
-TEST_CASE("under MVCC who needs a version that was overwritten is told to try again", "[protocols]") {
+TEST_CASE("under MVCC a reader that needs an overwritten version is told to try again", "[protocols]") {
   SmallTable rows("mvcc");
   const auto reader = rows.begin();
   CHECK(rows.read(*reader, 0) == 0);
@@ -255,7 +255,7 @@ TEST_CASE("no transaction that commits has missed rows by an index that was drop
   CHECK((!rows.commit(*reader).ok() || by_table == by_index));
 }
 
-// Its locks, and what was READ along with them, have no answer then.
+// Its locks, and the READs that are sent with them, have no answer then.
 TEST_CASE("a commit that loses a memory server while it locks changes no other memory server",
           "[protocols]") {
   const std::string protocol = GENERATE("sundial", "mvcc", "occ");

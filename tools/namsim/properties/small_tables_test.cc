@@ -132,8 +132,8 @@ TEST_CASE("a hundred tables come and go in a region that has room for a few", "[
   Cluster cluster(world, FullRegion::small());
   cluster.add_compute();
   compute::Worker& worker = cluster.worker(0);
-  // A table's buckets alone take 256 KiB of 2 MiB. Nothing waits until what was dropped is free again but who
-  // needs it.
+  // A table's buckets alone take 256 KiB of 2 MiB. Only a statement that needs the memory of a dropped table
+  // waits until that is free again.
   for (int i = 0; i < 100; ++i) {
     const std::string name = "t" + std::to_string(i);
     const Status created = world.run(cluster.node(0), create_table(worker, name, texts(), 8192, 0));

@@ -75,7 +75,7 @@ class CrashWorkload {
   std::uint64_t acknowledged() const { return count(Outcome::acknowledged); }
   std::uint64_t answered_early() const { return count(Outcome::answered_early); }
   std::uint64_t unknown() const { return count(Outcome::unknown) + count(Outcome::running); }
-  // How often a session was told that what it was answered early may be lost.
+  // How often a session was told that commits with early answers may be lost.
   std::uint64_t told() const { return told_; }
   // Of the last read: unknown attempts that turned out to have happened.
   std::uint64_t unknown_there() const;

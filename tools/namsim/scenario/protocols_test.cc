@@ -45,7 +45,7 @@ const std::vector<std::string> kSerializable = names(false);
 
 }  // namespace
 
-TEST_CASE("histories are as isolated as the protocol promises, whatever stages are two-sided",
+TEST_CASE("histories are as isolated as the protocol promises under all choices of two-sided stages",
           "[protocols]") {
   const std::string protocol = GENERATE(from_range(kAll));
   CAPTURE(protocol);
@@ -143,7 +143,7 @@ TEST_CASE("indexes show what full scans show under any protocol while compute se
 
 // A transaction with an older timestamp than that of a deletion whose row has been reclaimed since cannot
 // know that there was one. Without TimestampOrdering::go_after_forgotten this fails.
-TEST_CASE("a row that is not there any more is not missed by who is older than its deletion", "[protocols]") {
+TEST_CASE("a transaction that is older than a row's deletion does not miss the row", "[protocols]") {
   Scenario scenario = Scenario::of_seed(501398, "churn");
   scenario.resize(
       {.memory_servers = 1, .computes = 3, .clients = 3, .transactions = 60, .keys = 10, .kills = 0});

@@ -32,7 +32,7 @@ class SeededRun {
   ~SeededRun();
 
   bool sound() const { return anomaly_.empty(); }
-  // The first counts; an empty one is none.
+  // The first one that is not empty counts.
   void fail(const std::string& what);
   void check(const Status& status, const std::string& what);
   // Without a bound that ends the program: something may be locked for ever.

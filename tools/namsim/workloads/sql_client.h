@@ -20,7 +20,7 @@ struct SqlAnswer {
   std::vector<std::vector<std::string>> rows;  // in PostgreSQL's text forms; NULL is "NULL"
   std::uint64_t affected = 0;                  // rows that the last statement counted
 
-  // A column of integers; it is a programming error if it is none.
+  // A column of integers; another type is a programming error.
   std::int64_t integer(std::size_t row, std::size_t column) const;
 };
 

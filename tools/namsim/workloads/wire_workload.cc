@@ -15,7 +15,7 @@ using reactor::Task;
 namespace {
 
 // append_to(key, element, key, element): appends to each list and returns what they were. A key below 0 is
-// none, an element of 0 is only read, as is a list that is full.
+// passed, an element of 0 is only read, as is a list that is full.
 Task<Status> append_to(procedure::Context& context) {
   std::array<std::optional<procedure::RowId>, 2> rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -219,7 +219,7 @@ Task<Outcome> WireWorkload::run_call(WireClient* client, std::size_t at) {
     complain("CALL answered " + answer.kinds);
     co_return outcome;
   }
-  // Now what was read is known as well.
+  // Now the values that were read are known as well.
   recorded().at(at).operations.clear();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     Result<std::vector<Version>> list = parse_list(answer.rows[0][i].value_or("?"));

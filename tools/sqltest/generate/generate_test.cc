@@ -118,7 +118,7 @@ TEST_CASE("answers are compared as sets of rows, or in their order", "[generate]
   REQUIRE(judge({"SELECT", false}, typed, one).reason == "types of columns");
 }
 
-TEST_CASE("errors are compared by code and message, and refusals are none", "[generate]") {
+TEST_CASE("errors are compared by code and message, and refusals do not count as errors", "[generate]") {
   const Answer rows = rows_of({});
   const Answer division = error_of("22012", "division by zero");
   REQUIRE(judge({}, division, division).verdict == Verdict::same);

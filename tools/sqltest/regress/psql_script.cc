@@ -103,7 +103,7 @@ std::size_t name_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-// A reference at the colon `at`: its end and what stands for it; the end is `at` when it is none.
+// A reference at the colon `at`: its end and what stands for it; the end is `at` when there is none.
 std::pair<std::size_t, std::string> reference_at(std::string_view text, std::size_t at,
                                                  const PsqlVariables& variables) {
   const std::pair<std::size_t, std::string> none{at, ""};

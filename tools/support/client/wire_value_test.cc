@@ -31,7 +31,7 @@ TEST_CASE("timestamps are written as PostgreSQL reads them") {
   CHECK(timestamp_text(std::int64_t{9'497} * 86'400'000'000 + 3'661'000'002) == "2026-01-01 01:01:01.000002");
 }
 
-TEST_CASE("timestamps are read as they are written, and what is none is refused") {
+TEST_CASE("timestamps are read as they are written, and malformed ones are refused") {
   for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{820'540'800'000'001}})
     CHECK(parse_timestamp(timestamp_text(value)) == value);
   CHECK(parse_timestamp("2000-01-02 00:00:01") == std::int64_t{86'401} * 1'000'000);
