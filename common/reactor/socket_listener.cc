@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <coroutine>
+#include <cstdint>
+#include <ctime>
 #include <deque>
 #include <utility>
 #include <vector>
@@ -37,11 +39,16 @@ bool remove_if_dead(const SocketAddress& address) {
   return dead && ::unlink(address.path().c_str()) == 0;
 }
 
-Result<Bound> bind_and_listen(const SocketAddress& address, const ListenOptions& options) {
+// Between two tries of an address that is in use.
+constexpr std::uint64_t kPause_ns = 5'000'000;
+
+// Sets `in_use` if somebody listens there.
+Result<Bound> bind_and_listen(const SocketAddress& address, const ListenOptions& options, bool& in_use) {
   const std::string name = address.to_string();
   const int descriptor = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return system_error(ErrorCode::configuration, "cannot listen on " + name, errno);
   const auto fail = [&] {
+    in_use = errno == EADDRINUSE;
     Status status = system_error(ErrorCode::configuration, "cannot listen on " + name, errno);
     ::close(descriptor);
     return status;
@@ -62,6 +69,17 @@ Result<Bound> bind_and_listen(const SocketAddress& address, const ListenOptions&
   Result<SocketAddress> bound = SocketAddress::local_of(descriptor);
   if (!bound.ok()) return fail();
   return Bound{descriptor, *bound};
+}
+
+Result<Bound> bind_and_listen_patiently(const SocketAddress& address, const ListenOptions& options) {
+  for (std::uint64_t waited_ns = 0;; waited_ns += kPause_ns) {
+    bool in_use = false;
+    Result<Bound> bound = bind_and_listen(address, options, in_use);
+    if (bound.ok() || !in_use || waited_ns >= options.patience_ns) return bound;
+    if (waited_ns == 0 && options.waits) options.waits();
+    const timespec pause = {.tv_sec = 0, .tv_nsec = kPause_ns};
+    ::nanosleep(&pause, nullptr);
+  }
 }
 
 }  // namespace
@@ -171,7 +189,7 @@ Result<std::unique_ptr<SocketListener>> SocketListener::listen(Reactor& reactor,
   if (!candidates.ok()) return candidates.status();
   Status status;
   for (const SocketAddress& candidate : *candidates) {
-    Result<Bound> bound = bind_and_listen(candidate, options);
+    Result<Bound> bound = bind_and_listen_patiently(candidate, options);
     if (bound.ok()) {
       return std::unique_ptr<SocketListener>(new SocketListener(
           reactor, new Core(reactor, bound->descriptor), bound->address.to_string(),

@@ -352,14 +352,14 @@ TEST_CASE("addresses: bad ones, busy ones, dead ones") {
   CHECK(tcp->is_local());
   CHECK(tcp->address().starts_with("127.0.0.1:"));
   CHECK(tcp->address() != "127.0.0.1:0");
-  const auto busy = SocketListener::listen(*reactor, tcp->address());
+  const auto busy = SocketListener::listen(*reactor, tcp->address(), {.patience_ns = 0});
   REQUIRE(!busy.ok());
   CHECK(busy.status().code() == ErrorCode::configuration);
 
   {
     auto first = listen(*reactor, folder.socket("s"));
     CHECK(first->address() == folder.socket("s"));
-    CHECK(!SocketListener::listen(*reactor, folder.socket("s")).ok());
+    CHECK(!SocketListener::listen(*reactor, folder.socket("s"), {.patience_ns = 0}).ok());
     struct stat info{};
     REQUIRE(::stat(folder.file("s").c_str(), &info) == 0);
     CHECK((info.st_mode & 0077) == 0);
@@ -391,6 +391,27 @@ Task<void> accept_burst(Reactor& reactor, SocketListener& listener, int count) {
     CHECK((*stream)->peer_is_local());
     streams.push_back(std::move(*stream));
   }
+}
+
+Task<void> take_a_turn(Reactor& reactor) {
+  co_await reactor.sleep_for(0);
+}
+
+TEST_CASE("an address that is in use is taken once its listener is gone", "[socket]") {
+  auto reactor = make_reactor();
+  const Folder folder;
+  const bool is_unix = GENERATE(false, true);
+  auto first = listen(*reactor, is_unix ? folder.socket("s") : "127.0.0.1:0");
+  const std::string address = first->address();
+  int waits = 0;
+  const auto second = SocketListener::listen(*reactor, address, {.waits = [&] {
+    ++waits;
+    first.reset();
+    reactor->run_until(take_a_turn(*reactor));
+  }});
+  REQUIRE(second.ok());
+  CHECK((*second)->address() == address);
+  CHECK(waits == 1);
 }
 
 TEST_CASE("connections that wait to be accepted are neither lost nor taken without bound") {

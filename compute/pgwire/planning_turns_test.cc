@@ -121,7 +121,8 @@ TEST_CASE("a long statement is planned on the planning thread again when the cat
   CHECK(thread.asked() == 8);
 }
 
-TEST_CASE("a long statement that is planned anew once it runs keeps the time at which it was bound", "[turns]") {
+TEST_CASE("a long statement that is planned anew once it runs keeps the time at which it was bound",
+          "[turns]") {
   World world;
   PlanningThread thread(world);
   TestClient client = TestClient::ready(world);
