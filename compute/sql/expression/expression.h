@@ -25,7 +25,7 @@ namespace namdb::sql {
 class LongValues;
 class SessionDirectory;
 class SessionObjects;
-struct RoutineSignature;  // of the plan
+struct RoutineSignature;
 struct StatementState;
 struct Subquery;  // of the plan
 
