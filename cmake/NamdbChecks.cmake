@@ -8,7 +8,7 @@ function(namdb_lint_test name)
   set_tests_properties(${name} PROPERTIES LABELS lint TIMEOUT 600)
 endfunction()
 
-foreach(lint format layering circles banned_calls coroutines error_chains docs prose text lint_test)
+foreach(lint format layering declarations circles banned_calls coroutines error_chains docs prose text lint_test)
   namdb_lint_test(lint_${lint} ${NAMDB_PYTHON} ${CMAKE_SOURCE_DIR}/tools/dev/lint/${lint}.py)
 endforeach()
 # Each header is checked by some compilation of tools/test.

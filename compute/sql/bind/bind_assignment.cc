@@ -31,7 +31,7 @@ Result<ExprPtr> next_column(const RowPart& part, const std::vector<Assignment>& 
   while (first->kind != ExprKind::scalar_subquery) first = first->args[0].get();
   ExprPtr value = clone(*first);
   value->index = static_cast<std::uint32_t>(part.position);
-  value->type = first->subquery->query.targets[part.position]->type;
+  value->type = planned_query(*first->subquery).targets[part.position]->type;
   return value;
 }
 

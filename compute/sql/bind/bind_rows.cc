@@ -102,7 +102,7 @@ Status ExpressionBinder::bind_row(const Json& row, std::size_t wanted, std::vect
     return Status(ErrorCode::syntax_error,
                   std::string("subquery has too ") + (count < wanted ? "few" : "many") + " columns");
   }
-  const std::vector<ExprPtr>& targets = first->subquery->query.targets;
+  const std::vector<ExprPtr>& targets = planned_query(*first->subquery).targets;
   for (std::uint32_t i = 0; i < count; ++i) {
     ExprPtr column = clone(*first);
     column->index = i;

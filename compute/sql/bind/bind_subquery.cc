@@ -45,7 +45,7 @@ Result<ExprPtr> ExpressionBinder::bind_row_subquery(const Json& body, std::size_
     return Status(ErrorCode::syntax_error, "number of columns does not match number of values");
   ExprPtr expr = make_expr(ExprKind::scalar_subquery, bound.columns[0].type);
   for (ExprPtr& argument : outer.arguments) expr->args.push_back(std::move(argument));
-  expr->subquery = std::make_shared<Subquery>(Subquery{std::move(*bound.select)});
+  expr->subquery = std::make_shared<SubqueryPlan>(std::move(*bound.select));
   return expr;
 }
 
@@ -79,7 +79,7 @@ Result<ExprPtr> ExpressionBinder::bind_subquery(const Json& body) {
   OuterRows outer{this, {}};
   NAMDB_SQL_ASSIGN(BoundQuery bound,
                    bind_query(*statement_, *query.body, &outer, UnknownColumns::become_text));
-  auto subquery = std::make_shared<Subquery>(Subquery{std::move(*bound.select)});
+  auto subquery = std::make_shared<SubqueryPlan>(std::move(*bound.select));
   ExprPtr expr = make_expr(ExprKind::exists, {TypeId::boolean}, op);
   if (kind == "EXISTS_SUBLINK") {
     keep_rows_only(subquery->query);

@@ -69,7 +69,7 @@ reactor::Task<Status> run_subquery(Run* run, const Expr* expr, std::span<const D
   const auto memory = std::make_shared<GatheredMemory>("a subquery can keep", "EXISTS keeps no rows");
   rows->memory = memory;
   Run nested = run->nested(portion, arena, work, outer);
-  const std::unique_ptr<Query> query = run->start_query(expr->subquery->query);
+  const std::unique_ptr<Query> query = run->start_query(planned_query(*expr->subquery));
   const std::uint64_t wanted = wanted_rows(*expr);
   while (rows->rows < wanted) {
     const std::uint64_t portion_rows = std::min(kPortionRows, wanted - rows->rows);

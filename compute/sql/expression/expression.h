@@ -25,9 +25,8 @@ namespace namdb::sql {
 class LongValues;
 class SessionDirectory;
 class SessionObjects;
-struct RoutineSignature;  // of the plan
+struct RoutineSignature;
 struct StatementState;
-struct Subquery;  // of the plan
 
 // The wall clock: µs since 2000-01-01. Without one, the time is always 0.
 using WallClock = std::function<std::int64_t()>;
@@ -134,6 +133,12 @@ struct RoutineCall {
   bool is_volatile = false;
   bool gives_rows = false;                // rows, for FROM, and no value
   std::vector<std::uint32_t> parameters;  // the positions of those that the arguments are for
+};
+
+// The query of a subquery. Expressions own it together, and tell it from others by its address; SubqueryPlan
+// says how it runs.
+struct Subquery {
+  virtual ~Subquery() = default;
 };
 
 struct Expr;

@@ -122,7 +122,7 @@ std::size_t body_bytes(const SelectPlan& plan) {
   return bytes;
 }
 std::size_t bytes_of(const Subquery& subquery) {
-  return sizeof(Subquery) + kAllocation_bytes + body_bytes(subquery.query);
+  return sizeof(SubqueryPlan) + kAllocation_bytes + body_bytes(planned_query(subquery));
 }
 std::size_t body_bytes(const InsertPlan& plan) {
   std::size_t bytes = bytes_of_lists(plan.rows) + bytes_of_list(plan.returning) + bytes_of_list(plan.checks);

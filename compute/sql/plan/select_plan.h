@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compute/api/engine.h"
@@ -133,9 +134,13 @@ struct DerivedTable {
   std::shared_ptr<const WindowCalls> windows;
 };
 
-// A subquery of an expression.
-struct Subquery {
+// Of a subquery of an expression. No other class derives from Subquery.
+struct SubqueryPlan final : Subquery {
+  explicit SubqueryPlan(SelectPlan select) : query(std::move(select)) {}
   SelectPlan query;
 };
+inline const SelectPlan& planned_query(const Subquery& subquery) {
+  return static_cast<const SubqueryPlan&>(subquery).query;
+}
 
 }  // namespace namdb::sql

@@ -8,6 +8,7 @@ from pathlib import Path
 import banned_calls
 import circles
 import coroutines
+import declarations
 import docs
 import error_chains
 import layering
@@ -93,6 +94,42 @@ class Circles(unittest.TestCase):
 
     def test_a_tree_of_units_is_let_pass(self):
         self.assertEqual(self.problems({"a.h": [], "a.cc": ["a.h", "b.h"], "b.h": ["c.h"], "c.h": [], "d.cc": ["a.h"]}), [])
+
+
+class Declarations(unittest.TestCase):
+    ABOVE = ("namespace namdb::txn {\nclass Engine final : public Base<int> {\n  struct Part {};\n};\n"
+             "enum class Kind : char { a };\n}\n")
+
+    def problems(self, code, path="common/layout/x.h", above=ABOVE, above_path="compute/api/engine.h"):
+        return [(found.path, found.line) for found in declarations.check({path: code, above_path: above}, LAYERS)]
+
+    def test_a_class_of_a_higher_folder_may_not_be_declared(self):
+        for line in ("class Engine;", "enum class Kind : char;", "struct Other { friend class Engine; };",
+                     "inline namespace a { struct B { friend struct Engine::Part; }; }", "class [[nodiscard]] Engine;"):
+            self.assertEqual(self.problems(f"namespace namdb::txn {{\n{line}\n}}\n"), [("common/layout/x.h", 2)], line)
+        self.assertEqual(len(self.problems("namespace namdb { namespace txn { class Engine; } }")), 1)
+        self.assertEqual(len(self.problems("namespace namdb::txn { class Engine; }", "common/layout/x.cc")), 1)
+        self.assertEqual(len(self.problems("class Engine;", above="class Engine {};", above_path="compute/api/engine.cc")), 1)
+
+    def test_a_class_of_the_own_or_a_lower_folder_may_be_declared(self):
+        for path in ("compute/api/x.h", "compute/txn/x.h", "tools/stress/x.h"):
+            self.assertEqual(self.problems("namespace namdb::txn { class Engine; }", path), [], path)
+
+    def test_other_classes_of_that_name_are_let_pass(self):
+        for code in ("namespace namdb::layout { class Engine; }", "class Engine;", "namespace namdb::txn { class Part; }",
+                     "namespace namdb::txn { struct A { class Engine; }; }", "namespace namdb::txn { namespace { class Engine; } }",
+                     "namespace namdb::txn { template <class Engine> void f(Engine& engine); }",
+                     "namespace namdb::txn {\n#define A class Engine;\n// class Engine;\n}"):
+            self.assertEqual(self.problems(code), [], code)
+        for above in ("namespace namdb::txn { namespace { class Engine {}; } }",
+                      "namespace namdb::txn { void f() { class Engine {}; } }"):
+            self.assertEqual(self.problems("namespace namdb::txn { class Engine; }", above=above), [], above)
+
+    def test_tests_and_composition_roots_may_declare_all(self):
+        for path in ("common/layout/x_test.cc", "common/layout/testing/x.h", "memory/main.cc"):
+            self.assertEqual(self.problems("namespace namdb::txn { class Engine; }", path), [], path)
+        code = "namespace namdb::txn { class Engine; }"
+        self.assertEqual(self.problems(code, above_path="compute/api/testing/engine.h"), [])
 
 
 class Banned(unittest.TestCase):

@@ -21,7 +21,7 @@ PRESET = "release"
 UNKNOWN_SECONDS = 10.0
 LINTS = ("format", "layering", "banned_calls", "coroutines", "error_chains", "prose", "text")
 # A change of any file may break what these say of another one, so they look at the whole tree.
-WHOLE_LINTS = ("circles", "docs")
+WHOLE_LINTS = ("declarations", "circles", "docs")
 # Which runs of the simulator and of real daemons look at a folder most closely.
 NEAREST = (
     ("compute/sql/", r"namsim_wire|e2e_sql"),
