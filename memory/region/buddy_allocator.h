@@ -8,8 +8,8 @@
 // blocks is the server's private memory, never in the region.
 #pragma once
 
+#include <absl/container/btree_map.h>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -49,7 +49,8 @@ class BuddyAllocator {
   bool used(std::uint64_t offset) const;
 
  private:
-  using FreeBlocks = std::map<std::uint64_t, bool>;  // by offset; dirty
+  using FreeBlocks = absl::btree_map<std::uint64_t, bool>;  // by offset; dirty
+  using TakenBlocks = absl::btree_map<std::uint64_t, std::uint64_t>;  // by offset; bytes
   std::size_t order_of(std::uint64_t bytes) const;
   std::uint64_t bytes_of(std::size_t order) const { return kSmallest_bytes << order; }
   bool has_room(std::uint64_t bytes, bool keep_reserve) const;
@@ -57,8 +58,8 @@ class BuddyAllocator {
   Block split(Block block, std::size_t from, std::size_t to);
 
   ExtentAllocator& extents_;
-  std::vector<FreeBlocks> free_;  // by order: 4 KiB, 8 KiB, ... below an extent
-  std::map<std::uint64_t, std::map<std::uint64_t, std::uint64_t>> taken_;  // by extent; bytes by offset
+  std::vector<FreeBlocks> free_;                       // by order: 4 KiB, 8 KiB, ... below an extent
+  absl::btree_map<std::uint64_t, TakenBlocks> taken_;  // by extent
   std::uint64_t free_in_blocks_ = 0;
 };
 

@@ -7,8 +7,8 @@
 // records it also knows the *life* (grant_numbers.h): 8 bytes a place. Private memory; one executor's thread.
 #pragma once
 
+#include <absl/container/btree_map.h>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -96,7 +96,7 @@ class SlabAllocator {
     std::vector<std::uint64_t> bits;   // 1 = handed out
     std::vector<std::uint64_t> lives;  // of records: last grants
   };
-  using Runs = std::map<std::uint64_t, Run>;  // by offset
+  using Runs = absl::btree_map<std::uint64_t, Run>;  // by offset; a new run moves others
   Runs::const_iterator find(std::uint64_t offset) const;
   std::uint64_t index_of(Runs::const_iterator run, std::uint64_t offset) const {
     return (offset - run->first) / unit_bytes_;

@@ -8,7 +8,7 @@ namespace namdb::memory {
 
 bool CopiedVisibility::learn(std::string_view vector_words) {
   if (vector_words.size() % 8 != 0) return false;
-  std::map<std::uint32_t, std::uint32_t> copy;
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> copy;
   for (std::size_t i = 0; i < vector_words.size(); i += 8) {
     const layout::HeaderWord word(
         layout::load_word(reinterpret_cast<const std::byte*>(vector_words.data()) + i));
@@ -16,11 +16,14 @@ bool CopiedVisibility::learn(std::string_view vector_words) {
     if (word.locked() || word.moved() || word.deleted()) return false;
     copy[word.stamp().slot] = word.stamp().counter;
   }
+  last_copy_.clear();
+  last_slot_ = 0;
   for (const auto& [slot, counter] : copy) {
     std::uint32_t& known = counters_[slot];
     known = std::max(known, counter);
+    last_copy_.insert(slot);
+    last_slot_ = std::max(last_slot_, slot);
   }
-  last_copy_ = std::move(copy);
   return true;
 }
 
@@ -28,7 +31,7 @@ bool CopiedVisibility::published(layout::Stamp stamp) const {
   if (stamp.slot < layout::kFirstLeasedSlot) return true;
   const auto known = counters_.find(stamp.slot);
   if (known != counters_.end() && stamp.counter <= known->second) return true;
-  return !last_copy_.empty() && last_copy_.rbegin()->first > stamp.slot && !last_copy_.contains(stamp.slot);
+  return last_slot_ > stamp.slot && !last_copy_.contains(stamp.slot);
 }
 
 }  // namespace namdb::memory

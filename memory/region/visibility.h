@@ -3,8 +3,9 @@
 // with their heartbeats. The answer "not yet" is always safe.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <cstdint>
-#include <map>
 #include <string_view>
 
 #include "common/layout/stamp.h"
@@ -26,10 +27,11 @@ class CopiedVisibility final : public Visibility {
   bool published(layout::Stamp stamp) const override;
 
  private:
-  std::map<std::uint32_t, std::uint32_t> counters_;  // highest counter seen, by slot
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> counters_;  // highest counter seen, by slot
   // Slot ids ascend and a leased slot stands in copies from its first moment on. So a slot that a copy
   // lacks, while it has a later one, is closed and retired: all its commits are published.
-  std::map<std::uint32_t, std::uint32_t> last_copy_;
+  absl::flat_hash_set<std::uint32_t> last_copy_;
+  std::uint32_t last_slot_ = 0;  // the greatest one of the last copy
 };
 
 }  // namespace namdb::memory
