@@ -20,8 +20,8 @@
 #include "common/service/service_manager.h"
 #include "compute/metrics/server_watch.h"
 #include "compute/procedure/library.h"
-#include "compute/worker/flags.h"
-#include "compute/worker/mock_secret.h"
+#include "compute/process/flags.h"
+#include "compute/process/mock_secret.h"
 #include "compute/worker/sql_port.h"
 #include "compute/worker/worker_pool.h"
 

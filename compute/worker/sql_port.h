@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 #include "common/reactor/socket_listener.h"
 #include "common/reactor/task.h"
-#include "compute/worker/flags.h"
+#include "compute/process/flags.h"
 #include "compute/worker/worker_thread.h"
 
 namespace namdb::compute {

@@ -15,10 +15,10 @@
 #include "compute/cluster/location_cache.h"
 #include "compute/pgwire/server.h"
 #include "compute/procedure/registry.h"
+#include "compute/process/flags.h"
 #include "compute/sql/session/planning_queue.h"
 #include "compute/worker/compute_identity.h"
 #include "compute/worker/fabric_board.h"
-#include "compute/worker/flags.h"
 #include "compute/worker/worker.h"
 
 namespace namdb::compute {

@@ -9,7 +9,7 @@
 #include "common/base/error.h"
 #include "common/fabric/fabric.h"
 #include "common/reactor/task.h"
-#include "memory/calls/server_state.h"
+#include "memory/state/server_state.h"
 
 namespace namdb::memory {
 

@@ -1,9 +1,9 @@
 // CHECKPOINT: checkpoints that a tool asks for, and what it needs to copy the database of a running server.
 #include <algorithm>
 
-#include "memory/calls/checkpoint_service.h"
 #include "memory/calls/methods.h"
 #include "memory/calls/waiting.h"
+#include "memory/state/checkpoint_service.h"
 
 namespace namdb::memory::handlers {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "common/base/error.h"
 #include "memory/calls/call.h"
-#include "memory/calls/copies_service.h"
+#include "memory/state/copies_service.h"
 
 namespace namdb::memory {
 

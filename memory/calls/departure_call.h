@@ -7,7 +7,7 @@
 
 #include "common/base/error.h"
 #include "memory/calls/call.h"
-#include "memory/calls/departure_service.h"
+#include "memory/state/departure_service.h"
 
 namespace namdb::memory {
 

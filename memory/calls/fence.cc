@@ -1,19 +1,8 @@
 // FENCE: answered when every channel of the compute server is destroyed and drained.
-#include "memory/calls/decide.h"
 #include "memory/calls/methods.h"
+#include "memory/deciding/decide.h"
 
-namespace namdb::memory {
-
-reactor::Task<Status> fence_here(ServerState* server, std::string compute_id) {
-  server->start_fence(compute_id);
-  while (!server->peers.of(compute_id).empty()) {
-    if (server->stopping) co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
-    co_await server->fenced.wait();
-  }
-  co_return Status();
-}
-
-namespace handlers {
+namespace namdb::memory::handlers {
 
 reactor::Task<Status> fence(Caller caller, const control::FenceRequest& request,
                             control::FenceReply& /*reply*/) {
@@ -28,5 +17,4 @@ reactor::Task<Status> fence(Caller caller, const control::FenceRequest& request,
   co_return co_await fence_here(&server, request.compute_id());
 }
 
-}  // namespace handlers
-}  // namespace namdb::memory
+}  // namespace namdb::memory::handlers

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "common/fabric/fabric.h"
-#include "memory/calls/opening_service.h"
+#include "memory/state/opening_service.h"
 #include "memory/testing/test_cluster.h"
 
 namespace namdb::memory {

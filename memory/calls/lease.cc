@@ -2,9 +2,9 @@
 // of this region.
 #include <utility>
 
-#include "memory/calls/copies_service.h"
 #include "memory/calls/methods.h"
 #include "memory/calls/waiting.h"
+#include "memory/state/copies_service.h"
 
 namespace namdb::memory::handlers {
 

@@ -1,4 +1,4 @@
-// LOCK (common/calls/lock_calls.h): waits for locks of records (lock_waiters.h).
+// LOCK (common/calls/lock_calls.h): waits for locks of records (memory/state/lock_waiters.h).
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {

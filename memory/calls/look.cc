@@ -1,8 +1,9 @@
 // LOOK (common/calls/decider_calls.h): the decider of server 0 learns what this host's journal has of a slot
-// whose owner is fenced here (decide.h).
+// whose owner is fenced here (memory/deciding/decide.h).
 #include "common/calls/decider_calls.h"
-#include "memory/calls/decide.h"
+#include "memory/calls/decider_call.h"
 #include "memory/calls/methods.h"
+#include "memory/deciding/decide.h"
 
 namespace namdb::memory::handlers {
 

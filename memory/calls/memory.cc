@@ -1,6 +1,6 @@
-// MEMORY: the uses of this server's region, for tools (accounting.h).
-#include "memory/calls/accounting.h"
+// MEMORY: the uses of this server's region, for tools (memory/state/accounting.h).
 #include "memory/calls/methods.h"
+#include "memory/state/accounting.h"
 
 namespace namdb::memory::handlers {
 

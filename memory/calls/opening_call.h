@@ -3,7 +3,7 @@
 
 #include "common/base/error.h"
 #include "memory/calls/call.h"
-#include "memory/calls/opening_service.h"
+#include "memory/state/opening_service.h"
 
 namespace namdb::memory {
 

@@ -1,6 +1,7 @@
-// PLACE_SLOT: a slot's word in the part of the timestamp vector that is on this server (vector_part.h).
+// PLACE_SLOT: a slot's word in the part of the timestamp vector that is on this server
+// (memory/region/vector_part.h).
 #include "memory/calls/methods.h"
-#include "memory/calls/vector_part.h"
+#include "memory/region/vector_part.h"
 
 namespace namdb::memory::handlers {
 

@@ -1,7 +1,7 @@
 // STATUS: the memory server's account of itself, for tools.
 #pragma once
 
-#include "memory/calls/server_state.h"
+#include "memory/state/server_state.h"
 #include "proto/control.pb.h"
 
 namespace namdb::memory {

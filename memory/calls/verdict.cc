@@ -1,10 +1,11 @@
 // VERDICT (common/calls/decider_calls.h): the decider of server 0 tells that commits of a slot whose owner
-// is fenced here are complete (decide.h).
+// is fenced here are complete (memory/deciding/decide.h).
 #include <utility>
 
 #include "common/calls/decider_calls.h"
-#include "memory/calls/decide.h"
+#include "memory/calls/decider_call.h"
 #include "memory/calls/methods.h"
+#include "memory/deciding/decide.h"
 
 namespace namdb::memory::handlers {
 

@@ -1,10 +1,11 @@
 // VOID (common/calls/decider_calls.h): the decider of server 0 undoes entries that this host's journal has
-// of a slot whose owner is fenced here (decide.h).
+// of a slot whose owner is fenced here (memory/deciding/decide.h).
 #include <utility>
 
 #include "common/calls/decider_calls.h"
-#include "memory/calls/decide.h"
+#include "memory/calls/decider_call.h"
 #include "memory/calls/methods.h"
+#include "memory/deciding/decide.h"
 
 namespace namdb::memory::handlers {
 

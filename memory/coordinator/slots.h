@@ -10,8 +10,8 @@
 // The lowest free position is leased again. Free positions at the vector's end leave it, but for the latest
 // slot's: a snapshot costs as much as the live slots, however many there were. Where the vector is
 // partitioned, that holds for the positions whose words are here. The compute server that leases or closes a
-// slot places the word of another position on its memory server (vector_part.h), and server 0 learns from
-// copies what is published there.
+// slot places the word of another position on its memory server (memory/region/vector_part.h), and server 0
+// learns from copies what is published there.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // checkpoint. Each fact in it stays true, so it may be newer than the position where redo begins.
 #pragma once
 
-#include "memory/calls/server_state.h"
+#include "memory/state/server_state.h"
 #include "proto/control.pb.h"
 
 namespace namdb::memory {

@@ -42,12 +42,12 @@
 #include "common/base/error.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
-#include "memory/calls/checkpoint_service.h"
-#include "memory/calls/server_state.h"
 #include "memory/checkpoint/sweeper.h"
 #include "memory/log/checkpoint_store.h"
 #include "memory/log/log.h"
 #include "memory/opening/disk_chunk_store.h"
+#include "memory/state/checkpoint_service.h"
+#include "memory/state/server_state.h"
 
 namespace namdb::memory {
 

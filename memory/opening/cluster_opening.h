@@ -21,7 +21,7 @@
 // made there, too, and fails. So the keys that the open servers' rows have for these parts stand still while
 // they are read. Once the round is over these workers connect again, to all servers.
 //
-// With copies each round begins with a lease of this server's region (memory/calls/copies_service.h): a host
+// With copies each round begins with a lease of this server's region (memory/state/copies_service.h): a host
 // that is deposed, and does not know it yet, must not end the rounds of its successor. The server to be
 // gathered takes the process with the latest link for the successor. So the lease has to be there when the
 // link is, and GATHER is posted in the same turn: no successor was open when that link was made.
@@ -41,10 +41,10 @@
 #include "common/base/error.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
-#include "memory/calls/decide.h"
-#include "memory/calls/server_state.h"
 #include "memory/coordinator/decider.h"
+#include "memory/deciding/decide.h"
 #include "memory/opening/host_opening.h"
+#include "memory/state/server_state.h"
 
 namespace namdb::memory {
 

@@ -13,7 +13,7 @@
 // may come again, and finds what was done before.
 //
 // While the server opens, the decider finds in the log what journals in the region say otherwise: which
-// parts of commits are here (OpeningService, memory/calls/decide.h).
+// parts of commits are here (OpeningService, memory/deciding/decide.h).
 //
 // One executor's thread.
 #pragma once
@@ -27,13 +27,13 @@
 #include "common/base/error.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
-#include "memory/calls/opening_service.h"
-#include "memory/calls/server_state.h"
 #include "memory/opening/log_replay.h"
 #include "memory/peers/links.h"
 #include "memory/recovery/derived_state.h"
 #include "memory/recovery/index_loads.h"
 #include "memory/recovery/progress.h"
+#include "memory/state/opening_service.h"
+#include "memory/state/server_state.h"
 #include "proto/control.pb.h"
 
 namespace namdb::memory {

@@ -48,13 +48,13 @@
 #include "common/placement/configuration_store.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
-#include "memory/calls/copies_service.h"
-#include "memory/calls/server_state.h"
 #include "memory/log/checkpoint_store.h"
 #include "memory/log/disk.h"
 #include "memory/log/log.h"
 #include "memory/placement/log_feed.h"
 #include "memory/placement/place_record.h"
+#include "memory/state/copies_service.h"
+#include "memory/state/server_state.h"
 
 namespace namdb::memory {
 

@@ -27,11 +27,11 @@
 #include "common/base/error.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
-#include "memory/calls/departure_service.h"
-#include "memory/calls/server_state.h"
 #include "memory/log/disk.h"
 #include "memory/log/log.h"
 #include "memory/placement/place_record.h"
+#include "memory/state/departure_service.h"
+#include "memory/state/server_state.h"
 
 namespace namdb::memory {
 

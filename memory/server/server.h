@@ -31,12 +31,12 @@
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
-#include "memory/calls/accounting.h"
-#include "memory/calls/decide.h"
-#include "memory/calls/server_state.h"
 #include "memory/calls/status.h"
 #include "memory/coordinator/dead_slots.h"
+#include "memory/deciding/decide.h"
 #include "memory/options.h"
+#include "memory/state/accounting.h"
+#include "memory/state/server_state.h"
 #include "proto/control.pb.h"
 
 namespace namdb::memory {

@@ -214,7 +214,7 @@ std::vector<MutantCase> deciding_mutants() {
        on_two_servers},
       {"a commit that lacks a part is committed", "memory/coordinator/decider.cc", Emphasis::kills, 178,
        "lost update", make_mutant<OnePartSuffices>, nullptr, many_deaths_on_two_servers},
-      {"a slot is closed before all parts of its commits are installed", "memory/calls/decide.cc",
+      {"a slot is closed before all parts of its commits are installed", "memory/deciding/decide.cc",
        Emphasis::kills, 16, "lost update", make_mutant<NotInstalled>, nullptr, many_deaths_on_two_servers},
       {"a part is installed where the dead commit's lock is gone", "memory/apply/applier.cc",
        Emphasis::inserts, 5, "is damaged", make_mutant<InstalledUnlocked>, nullptr, inserts_and_kills},

@@ -1,7 +1,7 @@
 // Rows are inserted, changed and deleted, tables and indexes created, filled and dropped, while compute
 // servers are killed and others take their place. Now and then everything is deleted: the memory servers must
 // then come to rest with nothing in use but what an empty cluster uses, by their own accounts
-// (memory/calls/accounting.h).
+// (memory/state/accounting.h).
 #pragma once
 
 #include <cstdint>

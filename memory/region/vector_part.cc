@@ -1,4 +1,4 @@
-#include "memory/calls/vector_part.h"
+#include "memory/region/vector_part.h"
 
 #include <string>
 

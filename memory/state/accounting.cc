@@ -1,4 +1,4 @@
-#include "memory/calls/accounting.h"
+#include "memory/state/accounting.h"
 
 #include <algorithm>
 #include <functional>

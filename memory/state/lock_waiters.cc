@@ -1,4 +1,4 @@
-#include "memory/calls/lock_waiters.h"
+#include "memory/state/lock_waiters.h"
 
 #include <algorithm>
 

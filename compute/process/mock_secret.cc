@@ -1,4 +1,4 @@
-#include "compute/worker/mock_secret.h"
+#include "compute/process/mock_secret.h"
 
 #include <fcntl.h>
 #include <openssl/rand.h>

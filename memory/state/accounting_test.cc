@@ -1,5 +1,5 @@
 // Where every byte of the region is, and how full the rings are.
-#include "memory/calls/accounting.h"
+#include "memory/state/accounting.h"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,6 +1,6 @@
 // The journal of a slot whose owner is fenced here is a stream of memory/journals/journals.h. Its parts of
 // commits are installed by memory/apply/applier.h.
-#include "memory/calls/decide.h"
+#include "memory/deciding/decide.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "memory/apply/applier.h"
-#include "memory/calls/opening_service.h"
 #include "memory/journals/verdict_records.h"
+#include "memory/state/opening_service.h"
 
 namespace namdb::memory {
 namespace {
@@ -83,9 +83,13 @@ bool is_restored(const ServerState& server, std::uint32_t slot) {
 
 }  // namespace
 
-Status check_decider(const Caller& caller) {
-  if (caller.peer().memory_server) return Status();
-  return Status(ErrorCode::insufficient_privilege, "only memory servers decide commits");
+reactor::Task<Status> fence_here(ServerState* server, std::string compute_id) {
+  server->start_fence(compute_id);
+  while (!server->peers.of(compute_id).empty()) {
+    if (server->stopping) co_return Status(ErrorCode::admin_shutdown, "the memory server is shutting down");
+    co_await server->fenced.wait();
+  }
+  co_return Status();
 }
 
 Status unreadable_reply(layout::ServerId server) {

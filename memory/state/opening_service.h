@@ -25,7 +25,7 @@ class OpeningService {
                                        control::DeriveReply* reply) = 0;
   virtual reactor::Task<Status> serve(const control::ServeRequest* request) = 0;
 
-  // --- journals that the log has from before this process, while it opens (memory/calls/decide.h) ---
+  // --- journals that the log has from before this process, while it opens (memory/deciding/decide.h) ---
   // The slot has one that has not ended.
   virtual bool restored(std::uint32_t slot) const = 0;
   // Each for such a slot. A look tells what outlives this host: copies in sync have it.

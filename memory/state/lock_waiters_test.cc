@@ -1,5 +1,5 @@
 // Calls that wait for locks while others take and release them.
-#include "memory/calls/lock_waiters.h"
+#include "memory/state/lock_waiters.h"
 
 #include <catch2/catch.hpp>
 #include <optional>

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "memory/calls/server_state.h"
+#include "memory/state/server_state.h"
 #include "proto/control.pb.h"
 
 namespace namdb::memory {

@@ -1,4 +1,4 @@
-#include "compute/worker/flags.h"
+#include "compute/process/flags.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The parts of a memory server, which all handlers of its calls share. MemoryServer (memory/server/server.h)
-// owns one; each handler gets a reference (call.h). All of it belongs to the executor's thread.
+// owns one; each handler gets a reference (memory/calls/call.h). All of it belongs to the executor's thread.
 //
 // The members stand in the order of construction: each may name those above it.
 #pragma once
@@ -14,11 +14,6 @@
 #include "common/fabric/fabric.h"
 #include "common/reactor/executor.h"
 #include "common/reactor/task.h"
-#include "memory/calls/checkpoint_service.h"
-#include "memory/calls/copies_service.h"
-#include "memory/calls/departure_service.h"
-#include "memory/calls/lock_waiters.h"
-#include "memory/calls/opening_service.h"
 #include "memory/coordinator/catalog.h"
 #include "memory/coordinator/cluster_identity.h"
 #include "memory/coordinator/control_changes.h"
@@ -47,6 +42,11 @@
 #include "memory/region/ring_sampler.h"
 #include "memory/region/tables.h"
 #include "memory/region/visibility.h"
+#include "memory/state/checkpoint_service.h"
+#include "memory/state/copies_service.h"
+#include "memory/state/departure_service.h"
+#include "memory/state/lock_waiters.h"
+#include "memory/state/opening_service.h"
 
 namespace namdb::memory {
 

@@ -9,9 +9,8 @@
 #include "common/calls/decider_calls.h"
 #include "common/fabric/fabric.h"
 #include "common/reactor/task.h"
-#include "memory/calls/call.h"
-#include "memory/calls/server_state.h"
 #include "memory/coordinator/decider.h"
+#include "memory/state/server_state.h"
 
 namespace namdb::memory {
 
@@ -24,9 +23,6 @@ reactor::Task<Status> fence_here(ServerState* server, std::string compute_id);
 reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot);
 reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest request);
 reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest request);
-
-// Error insufficient_privilege: the caller is no memory server.
-Status check_decider(const Caller& caller);
 
 // Another memory server answered a call with that.
 Status unreadable_reply(layout::ServerId server);

@@ -1,4 +1,4 @@
-#include "memory/calls/server_state.h"
+#include "memory/state/server_state.h"
 
 #include <algorithm>
 #include <vector>
