@@ -270,7 +270,7 @@ void Commit::check_behind_locks() {
       indexes_.any())
     return;
   const auto server = batches_.only_server();
-  if (server) checked_ = validation->check_behind_locks(*server, batches_);
+  if (server) checked_ = validation->check_behind_locks(*server, batches_) == LockedChecks::added;
 }
 
 Status Commit::examine_locks() {

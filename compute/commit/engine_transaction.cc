@@ -77,11 +77,9 @@ Status EngineTransaction::check_writable() {
   return {};
 }
 
-bool EngineTransaction::may_commit(Status& status) {
-  status = check_going_on();
-  if (!status.ok()) return false;
-  status = check_writable();
-  return status.ok();
+Status EngineTransaction::check_may_commit() {
+  if (Status status = check_going_on(); !status.ok()) return status;
+  return check_writable();
 }
 
 reactor::Task<Status> EngineTransaction::commit() {
@@ -94,19 +92,19 @@ reactor::Task<Status> EngineTransaction::commit() {
   if (status.ok() && rows().has_unfetched()) status = co_await fetch();
   if (status.ok() && writes_hash_entries(accesses())) status = co_await write_hash_entries(this);
   const bool wrote = has_writes();
+  // Of one session nothing is lost that is older than what is on disk.
+  if (status.ok() && wrote && !may_answer_early() && !session().deferred.settled())
+    status = co_await settle_deferred();
+  if (status.ok() && wrote) status = check_may_commit();
   if (status.ok() && wrote) {
-    // Of one session nothing is lost that is older than what is on disk.
-    if (!may_answer_early() && !session().deferred.settled()) status = co_await settle_deferred();
-    if (status.ok() && may_commit(status)) {
-      txn::CommitId id;
-      {
-        Commit commit(*this);
-        status = co_await commit.run();
-        id = commit.id();
-      }
-      if (!status.ok() && status.code() == ErrorCode::unknown_outcome)
-        status = co_await ask_outcome(id, status);
+    txn::CommitId id;
+    {
+      Commit commit(*this);
+      status = co_await commit.run();
+      id = commit.id();
     }
+    if (!status.ok() && status.code() == ErrorCode::unknown_outcome)
+      status = co_await ask_outcome(id, status);
   } else if (Validation* const validation = control().validation(); status.ok() && validation != nullptr) {
     status = co_await validation->confirm_reads(true);
   }

@@ -28,8 +28,7 @@ class EngineTransaction : public StagedTransaction {
   // table_is_altered when a written table is frozen.
   Status check_writable();
   reactor::Task<Status> ask_outcome(txn::CommitId commit, Status lost);
-  // `status`: why not.
-  bool may_commit(Status& status);
+  Status check_may_commit();
 };
 
 }  // namespace namdb::protocol

@@ -14,13 +14,13 @@ void ReadValidator::add_accesses(bool commits) {
   }
 }
 
-bool ReadValidator::check_behind_locks(layout::ServerId server, txn::BatchSet& batches) {
-  if (owner_.counts_on_time()) return false;
+LockedChecks ReadValidator::check_behind_locks(layout::ServerId server, txn::BatchSet& batches) {
+  if (owner_.counts_on_time()) return LockedChecks::none;
   const ReadSet::Mark mark = read_set_.mark();
   add_accesses(true);
   checks_ = read_set_.post_checks(transaction_, server, batches);
   if (!checks_) read_set_.forget(mark);
-  return checks_;
+  return checks_ ? LockedChecks::added : LockedChecks::none;
 }
 
 reactor::Task<Status> ReadValidator::validate(const Locked& locked) {

@@ -28,7 +28,7 @@ class ReadValidator final : public Validation {
     read_set_.add(address, bucket, main);
   }
   void saw_range(SeenRange range) override { read_set_.add_range(std::move(range)); }
-  bool check_behind_locks(layout::ServerId server, txn::BatchSet& batches) override;
+  LockedChecks check_behind_locks(layout::ServerId server, txn::BatchSet& batches) override;
   reactor::Task<Status> validate(const Locked& locked) override;
   reactor::Task<Status> confirm_reads(bool commits) override;
 

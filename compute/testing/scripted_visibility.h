@@ -26,7 +26,7 @@ class ScriptedVisibility final : public Visibility {
   bool ready() const override { return true; }
   reactor::Task<Status> prepare() override { co_return Status(); }
   void piggyback(txn::BatchSet& /*batches*/) override {}
-  reactor::Task<Result<bool>> confirm_snapshot() override { co_return true; }
+  reactor::Task<Result<SnapshotCheck>> confirm_snapshot() override { co_return SnapshotCheck::confirmed; }
   std::uint64_t started_ns() const override { return 0; }
   std::uint64_t catalog_version() const override { return 1; }
   ReadDecision check_visibility(const RecordRead& read) override { return decide_(read); }

@@ -23,6 +23,12 @@ class Timestamps;
 class Validation;
 class Visibility;
 
+// How the generation (transaction_registry.h) of a transaction that is over ends.
+enum class GenerationEnd : std::uint8_t {
+  by_caller,     // now
+  behind_locks,  // locks are still held: they are released in the background, and it is ended after that
+};
+
 class ConcurrencyControl {
  public:
   ConcurrencyControl(const ConcurrencyControl&) = delete;
@@ -45,9 +51,8 @@ class ConcurrencyControl {
   virtual layout::Stamp lock_stamp(layout::Stamp stamp) { return stamp; }
 
   // --- end ---
-  // The transaction is over: `outcome` is its commit's, or the error that it met. True: locks are still held
-  // and are released in the background, and the generation is ended after that. False: the caller ends it.
-  virtual bool end(std::uint64_t generation, const Status& outcome, bool wrote) = 0;
+  // The transaction is over: `outcome` is its commit's, or the error that it met.
+  virtual GenerationEnd end(std::uint64_t generation, const Status& outcome, bool wrote) = 0;
 
  protected:
   struct Parts {

@@ -15,14 +15,14 @@ void CatalogVisibility::piggyback(txn::BatchSet& batches) {
   batches.read(worker_.cluster.catalog_word(), catalog_word_.data(), 8);
 }
 
-reactor::Task<Result<bool>> CatalogVisibility::confirm_snapshot() {
+reactor::Task<Result<SnapshotCheck>> CatalogVisibility::confirm_snapshot() {
   catalog_version_ = catalog_word_.word();
   ready_ = true;
   if (catalog_version_ > worker_.catalog.version()) {
     Status status = co_await worker_.catalog.refresh();
     if (!status.ok()) co_return status;
   }
-  co_return true;
+  co_return SnapshotCheck::confirmed;
 }
 
 ReadDecision LatestVisibility::check_visibility(const RecordRead& read) {

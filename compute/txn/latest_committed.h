@@ -18,7 +18,7 @@ class CatalogVisibility : public Visibility {
   bool ready() const override { return ready_; }
   reactor::Task<Status> prepare() override;
   void piggyback(txn::BatchSet& batches) override;
-  reactor::Task<Result<bool>> confirm_snapshot() override;
+  reactor::Task<Result<SnapshotCheck>> confirm_snapshot() override;
   std::uint64_t started_ns() const override { return started_ns_; }
   std::uint64_t catalog_version() const override { return catalog_version_; }
   bool absence_is_certain(layout::HeaderWord chain_lock) override {

@@ -1,6 +1,7 @@
 // A protocol's decisions about locks, if it locks rows as they are read by key.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -14,18 +15,28 @@ namespace namdb::protocol {
 
 class Lookup;
 
+enum class QueueWait : std::uint8_t {
+  waited,
+  no_queue,  // for none of them: the caller waits before it reads again
+};
+
 // Waiting for a lock at the memory server that has the record.
 class LockQueues {
  public:
-  // Some of these lookups wait for records that others hold. True: it has waited for them. False: the caller
-  // waits before it reads again.
-  virtual reactor::Task<Result<bool>> wait_for_locks(std::span<Lookup* const> lookups) = 0;
+  // Some of these lookups wait for records that others hold.
+  virtual reactor::Task<Result<QueueWait>> wait_for_locks(std::span<Lookup* const> lookups) = 0;
 
  protected:
   LockQueues() = default;
   LockQueues(const LockQueues&) = delete;
   LockQueues& operator=(const LockQueues&) = delete;
   ~LockQueues() = default;
+};
+
+// The READ of a record that is to be locked.
+enum class LockRead : std::uint8_t {
+  separate,  // is not added yet
+  included,  // is part of the operation that locks the record
 };
 
 class Locking {
@@ -37,9 +48,8 @@ class Locking {
   // Before rows are read by key.
   virtual reactor::Task<Status> before_fetch() = 0;
   // The lookup READs such a row's record, or the place where it is thought to be, in this batch: may add the
-  // CAS that locks it before that READ. True: the operation that it has added READs the record, too.
-  // check_locks() once the batch completed.
-  virtual bool add_lock(Lookup& lookup, txn::BatchSet& batches) = 0;
+  // CAS that locks it before that READ. check_locks() once the batch completed.
+  virtual LockRead add_lock(Lookup& lookup, txn::BatchSet& batches) = 0;
   virtual void check_locks() = 0;
   // Rows that are to be locked (Access::locked) or shared (Access::shares) have been read by key: locks those
   // that are not locked yet. A row that cannot be shared is validated.

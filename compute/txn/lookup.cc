@@ -90,7 +90,8 @@ void Lookup::enter_array(const layout::BucketArray& array) {
 void Lookup::add_atomics(txn::BatchSet& batches, Locking* locking) {
   read_with_lock_ = false;
   if (state_ != State::record) return;
-  if (wants_lock_ && locking != nullptr) read_with_lock_ = locking->add_lock(*this, batches);
+  if (wants_lock_ && locking != nullptr)
+    read_with_lock_ = locking->add_lock(*this, batches) == LockRead::included;
   if (wants_lease_)
     batches.compare_and_swap(record_ + layout::lease_offset(table_->record), layout::kNoLease,
                              layout::kNoLease, buffer_.data() + lease_at(*table_));

@@ -67,7 +67,7 @@ struct LookupRun {
     if (visibility.ready() || worker.cluster.stages().two_sided(Stage::read)) return false;
     const bool together =
         std::ranges::all_of(lookups, [](const Lookup* lookup) { return lookup->reads_from(0); });
-    return together && visibility.join(batches);
+    return together && visibility.join(batches) == BeginningReads::added;
   }
 
   void add_operations(bool joined) {
@@ -115,9 +115,9 @@ struct LookupRun {
     bool waited = false;
     if (locking != nullptr && locking->queues() != nullptr) {
       const std::span<Lookup* const> waiting(lookups);
-      const Result<bool> result = co_await locking->queues()->wait_for_locks(waiting);
+      const Result<QueueWait> result = co_await locking->queues()->wait_for_locks(waiting);
       if (!result.ok()) co_return result.status();
-      waited = *result;
+      waited = *result == QueueWait::waited;
     }
     ++waits;
     if (!waited) co_await pause(&worker.executor, waits);
@@ -193,9 +193,9 @@ reactor::Task<Status> run_lookups(TransactionState* transaction, Lookups lookups
     status = transaction->check_going_on();
     if (!status.ok()) co_return status;
     if (!visibility.ready()) {
-      const Result<bool> counts = co_await visibility.confirm_snapshot();
-      if (!counts.ok()) co_return counts.status();
-      if (!*counts) continue;
+      const Result<SnapshotCheck> snapshot = co_await visibility.confirm_snapshot();
+      if (!snapshot.ok()) co_return snapshot.status();
+      if (*snapshot == SnapshotCheck::unstable) continue;
     }
     for (; checked < tables.size(); ++checked) {
       status = transaction->tables().check(*tables[checked], visibility.catalog_version());

@@ -24,8 +24,9 @@ TransactionState::TransactionState(const txn::Transaction& user, txn::WorkerStat
 
 void TransactionState::end(const Status& outcome) {
   ended_ = true;
-  const bool taken = control_->end(generation_, failure_.ok() ? outcome : failure_, rows_.has_writes());
-  if (!taken && !generation_given_) worker_.registry.end(generation_);
+  const GenerationEnd ends =
+      control_->end(generation_, failure_.ok() ? outcome : failure_, rows_.has_writes());
+  if (ends == GenerationEnd::by_caller && !generation_given_) worker_.registry.end(generation_);
 }
 
 Status TransactionState::check_open() const {

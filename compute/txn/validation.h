@@ -30,6 +30,12 @@ struct SeenRange {
   std::vector<std::string> entries;
 };
 
+// READs that validate, behind the locks of a commit.
+enum class LockedChecks : std::uint8_t {
+  added,
+  none,  // there are too many, or some are on other servers
+};
+
 class Validation {
  public:
   // --- read ---
@@ -45,12 +51,13 @@ class Validation {
     const HeldChains& chains;
     bool changes_indexes;  // entries are added or left behind
     bool leaves_entries;   // displaced versions lose their entries
-    bool checked = false;  // check_behind_locks() was true, and its READs found all locks held
+    bool checked = false;  // check_behind_locks() has added READs, which found all locks held
   };
   // Adds READs of all that is to be validated to the batch, in which the commit locks all that it writes, all
-  // of it on that server: they find it as it is while the locks are held. False: adds nothing, for there are
-  // more, or on other servers. Once before validate().
-  virtual bool check_behind_locks(layout::ServerId /*server*/, txn::BatchSet& /*batches*/) { return false; }
+  // of it on that server: they find it as it is while the locks are held. Once before validate().
+  virtual LockedChecks check_behind_locks(layout::ServerId /*server*/, txn::BatchSet& /*batches*/) {
+    return LockedChecks::none;
+  }
   // All locks of the commit are held, and its index entries stand.
   virtual reactor::Task<Status> validate(const Locked& locked) = 0;
   // Before a commit: whether all reads were true at one moment since this was called. Commits a transaction

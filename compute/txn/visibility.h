@@ -27,6 +27,17 @@ enum class ReadDecision : std::uint8_t {
   unknown_slot,     // check again when the slot directory knows the body's slot
 };
 
+// The READs of the beginning.
+enum class BeginningReads : std::uint8_t {
+  added,
+  separate,  // a round trip before that of rows
+};
+
+enum class SnapshotCheck : std::uint8_t {
+  confirmed,
+  unstable,  // the bytes of that round trip are thrown away, and the beginning is tried again
+};
+
 class Visibility {
  public:
   // --- the beginning ---
@@ -41,15 +52,15 @@ class Visibility {
   // Versions may be checked.
   virtual bool ready() const = 0;
   // While not ready: prepare() before the first READ of rows is posted; piggyback() adds what is READ
-  // together with it; confirm_snapshot() when that round trip has completed. False: the bytes of that round
-  // trip are thrown away, and all three are called again.
+  // together with it; confirm_snapshot() when that round trip has completed. While that is unstable, all
+  // three are called again.
   virtual reactor::Task<Status> prepare() = 0;
   // Instead of prepare() and piggyback(), where all READs of rows to come go to memory server 0: adds what is
   // READ with them, so that those that are added behind it wait for it (BatchSet::fence_reads, which is on
-  // then). False: it must be READ before.
-  virtual bool join(txn::BatchSet& /*batches*/) { return false; }
+  // then).
+  virtual BeginningReads join(txn::BatchSet& /*batches*/) { return BeginningReads::separate; }
   virtual void piggyback(txn::BatchSet& batches) = 0;
-  virtual reactor::Task<Result<bool>> confirm_snapshot() = 0;
+  virtual reactor::Task<Result<SnapshotCheck>> confirm_snapshot() = 0;
   // From when the transaction's age counts; 0 before prepare().
   virtual std::uint64_t started_ns() const = 0;
   // Of the catalog that the transaction began with. Once ready.

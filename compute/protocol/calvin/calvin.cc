@@ -144,7 +144,7 @@ ReadDecision Calvin::meet_lock(HeaderWord lock) {
   return layout::older(other, own_stamp()) ? ReadDecision::locked_by_other : ReadDecision::conflict;
 }
 
-bool Calvin::end(std::uint64_t generation, const Status& outcome, bool wrote) {
+GenerationEnd Calvin::end(std::uint64_t generation, const Status& outcome, bool wrote) {
   std::vector<txn::OrderRow>& next = transaction().session().ordered_rows;
   next.clear();
   if (!outcome.ok() && outcome.info().retry) {
@@ -152,9 +152,9 @@ bool Calvin::end(std::uint64_t generation, const Status& outcome, bool wrote) {
     txn::normalize(next);
     if (next.size() > txn::Sequencer::kMaxRows) next.clear();
   }
-  const bool taken = TwoPhaseLocking::end(generation, outcome, wrote);
+  const GenerationEnd ends = TwoPhaseLocking::end(generation, outcome, wrote);
   if (turn_ != nullptr) transaction().worker().sequencer.leave(*turn_);
-  return taken;
+  return ends;
 }
 
 std::unique_ptr<ConcurrencyControl> make_calvin_control(TransactionState& transaction) {

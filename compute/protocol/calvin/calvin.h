@@ -42,7 +42,7 @@ class Calvin final : public TwoPhaseLocking {
   // Operations of this worker that are posted from now on find the rows installed and not locked.
   void after_install() override;
   ReadDecision meet_lock(layout::HeaderWord lock) override;
-  bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
+  GenerationEnd end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
   std::uint32_t draw_priority() override;

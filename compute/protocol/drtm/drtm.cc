@@ -26,11 +26,11 @@ ReadDecision DrTm::meet_lock(HeaderWord lock) {
   return lock.stamp().slot == layout::kCollectorSlot ? ReadDecision::locked_by_other : ReadDecision::conflict;
 }
 
-bool DrTm::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+LockRead DrTm::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   if (!lookup.shares()) return TwoPhaseLocking::add_lock(lookup, batches);
   if (transaction().worker().header_guesses.find(lookup.record(), learned()))
     leases_.post(lookup, lease_length_ns(), batches);
-  return false;
+  return LockRead::separate;
 }
 
 void DrTm::check_locks() {

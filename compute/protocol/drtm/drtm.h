@@ -37,7 +37,7 @@ class DrTm final : public TwoPhaseLocking {
       : TwoPhaseLocking(transaction), leases_(transaction.worker(), learned()) {}
 
   // --- Locking ---
-  bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
+  LockRead add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
   reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) override;
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override;

@@ -27,7 +27,9 @@ class OptimisticControl final : public ConcurrencyControl {
 
   Status may_write(const Access& /*access*/) const override { return {}; }
   layout::Stamp lock_stamp(layout::Stamp stamp) override { return owner_.lock_by(stamp); }
-  bool end(std::uint64_t /*generation*/, const Status& /*outcome*/, bool /*wrote*/) override { return false; }
+  GenerationEnd end(std::uint64_t /*generation*/, const Status& /*outcome*/, bool /*wrote*/) override {
+    return GenerationEnd::by_caller;
+  }
 
  private:
   CommitLockOwner owner_;

@@ -36,11 +36,11 @@ reactor::Task<Status> SnapshotIsolation::prepare() {
   co_return co_await worker_.catalog.refresh();
 }
 
-bool SnapshotIsolation::join(txn::BatchSet& batches) {
+BeginningReads SnapshotIsolation::join(txn::BatchSet& batches) {
   if (snapshot_.taken || worker_.sharing != txn::SnapshotSharing::own || !worker_.snapshots.joins())
-    return false;
+    return BeginningReads::separate;
   worker_.snapshots.add_both(snapshot_, batches);
-  return true;
+  return BeginningReads::added;
 }
 
 reactor::Task<Status> SnapshotIsolation::share() {
@@ -57,12 +57,12 @@ reactor::Task<Status> SnapshotIsolation::share() {
   co_return Status();
 }
 
-reactor::Task<Result<bool>> SnapshotIsolation::confirm_snapshot() {
+reactor::Task<Result<SnapshotCheck>> SnapshotIsolation::confirm_snapshot() {
   if (!worker_.snapshots.confirm(snapshot_)) {
     ++counters_.rereads;
     if (++attempts_ > kMaxAttempts)
       co_return Status(ErrorCode::snapshot_unstable, "no two copies of the timestamp vector agreed");
-    co_return false;  // what was read may not belong to the newer copy
+    co_return SnapshotCheck::unstable;  // what was read may not belong to the newer copy
   }
   Status status = use();
   if (!status.ok()) co_return status;
@@ -70,7 +70,7 @@ reactor::Task<Result<bool>> SnapshotIsolation::confirm_snapshot() {
     status = co_await worker_.catalog.refresh();
     if (!status.ok()) co_return status;
   }
-  co_return true;
+  co_return SnapshotCheck::confirmed;
 }
 
 bool SnapshotIsolation::catalog_is_old() const {
@@ -125,12 +125,12 @@ Status SnapshotIsolation::may_write(const Access& access) const {
   return access.lookup.current_is_visible() ? Status() : write_conflict(*access.table);
 }
 
-bool SnapshotIsolation::end(std::uint64_t /*generation*/, const Status& outcome, bool wrote) {
+GenerationEnd SnapshotIsolation::end(std::uint64_t /*generation*/, const Status& outcome, bool wrote) {
   const bool remembers = worker_.sharing == txn::SnapshotSharing::prefetched;
   if (remembers && (!outcome.ok() || wrote)) session_.fresh_from_ns = worker_.executor.fresh_now_ns();
   // A shared snapshot counts as a running transaction as long as it is used.
   if (snapshot_.shared != nullptr) snapshot_ = {};
-  return false;
+  return GenerationEnd::by_caller;
 }
 
 std::unique_ptr<ConcurrencyControl> make_si_control(TransactionState& transaction) {

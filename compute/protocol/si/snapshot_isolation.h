@@ -26,9 +26,9 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
   bool may_read_behind(txn::DeferredCommits& commits) override { return !commits.any_cut_off(); }
   bool ready() const override { return snapshot_.confirmed; }
   reactor::Task<Status> prepare() override;
-  bool join(txn::BatchSet& batches) override;
+  BeginningReads join(txn::BatchSet& batches) override;
   void piggyback(txn::BatchSet& batches) override { worker_.snapshots.add_confirmation(snapshot_, batches); }
-  reactor::Task<Result<bool>> confirm_snapshot() override;
+  reactor::Task<Result<SnapshotCheck>> confirm_snapshot() override;
   std::uint64_t started_ns() const override { return snapshot_.started_ns; }
   std::uint64_t catalog_version() const override { return snapshot_.catalog_version(); }
   ReadDecision check_visibility(const RecordRead& read) override;
@@ -39,7 +39,7 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
 
   // --- ConcurrencyControl ---
   Status may_write(const Access& access) const override;
-  bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
+  GenerationEnd end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  private:
   // A copy that other transactions of this worker use, too.

@@ -171,9 +171,9 @@ TEST_CASE("which copies of the timestamp vector are a snapshot", "[si]") {
     txn::BatchSet batches(scene.worker.cluster);
     scene.visibility().piggyback(batches);
     REQUIRE(scene.worker.run(batches.run(scene.worker.counters)).ok());
-    const Result<bool> counts = scene.worker.run(scene.visibility().confirm_snapshot());
-    REQUIRE(counts.ok());
-    CHECK(*counts == row.counts);
+    const Result<SnapshotCheck> snapshot = scene.worker.run(scene.visibility().confirm_snapshot());
+    REQUIRE(snapshot.ok());
+    CHECK((*snapshot == SnapshotCheck::confirmed) == row.counts);
     CHECK(scene.visibility().ready() == row.counts);
     // The vector does not change any more: the copy is a snapshot.
     REQUIRE(scene.begin().ok());

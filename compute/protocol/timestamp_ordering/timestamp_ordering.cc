@@ -39,10 +39,10 @@ struct TimestampOrdering::Raise {
   bool done = false;
 };
 
-bool TimestampOrdering::end(std::uint64_t /*generation*/, const Status& outcome, bool /*wrote*/) {
+GenerationEnd TimestampOrdering::end(std::uint64_t /*generation*/, const Status& outcome, bool /*wrote*/) {
   SessionState& session = transaction().session();
   if (outcome.ok()) session.timestamp = std::max(session.timestamp, timestamp_);
-  return false;
+  return GenerationEnd::by_caller;
 }
 
 void TimestampOrdering::add_row(const Lookup& lookup, bool leased, SeenRows& rows) {

@@ -63,7 +63,7 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
   layout::Stamp lock_stamp(layout::Stamp stamp) override { return owner_.lock_by(stamp); }
-  bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
+  GenerationEnd end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
   TransactionState& transaction() const { return transaction_; }

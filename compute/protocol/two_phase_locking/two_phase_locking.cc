@@ -69,24 +69,24 @@ TwoPhaseLocking::Held& TwoPhaseLocking::post_lock(GlobalAddress record, HeaderWo
   return lock;
 }
 
-bool TwoPhaseLocking::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+LockRead TwoPhaseLocking::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   const StageCode stages = transaction().worker().cluster.stages();
   if (!lookup.shares() && stages.two_sided(Stage::read) && stages.two_sided(Stage::lock)) {
-    if (has_locked(lookup.record())) return false;
+    if (has_locked(lookup.record())) return LockRead::separate;
     Held& lock = add(posted_, lookup.record(), HeaderWord());
     layout::store_word(lock.word.data(), 0);  // it stays if nobody answers
     batches.lock(lookup.record(), lookup.record_name(), own_lock(), lookup.read_buffer(), lookup.read_bytes(),
                  lock.word.data());
-    return true;
+    return LockRead::included;
   }
   const auto guess = transaction().worker().header_guesses.find(lookup.record(), learned_);
   if (lookup.shares()) {
     // In both cases the memory is still the record's.
     if (guess || lookup.locked_by_other()) readers_.post(lookup, own_lock(), batches);
-    return false;
+    return LockRead::separate;
   }
   if (guess && !has_locked(lookup.record())) post_lock(lookup.record(), *guess, batches);
-  return false;
+  return LockRead::separate;
 }
 
 void TwoPhaseLocking::hold(GlobalAddress record, HeaderWord unlocked) {
@@ -316,20 +316,20 @@ void TwoPhaseLocking::after_install() {
   }
 }
 
-bool TwoPhaseLocking::end(std::uint64_t generation, const Status& outcome, bool /*wrote*/) {
+GenerationEnd TwoPhaseLocking::end(std::uint64_t generation, const Status& outcome, bool /*wrote*/) {
   txn::WorkerState& worker = transaction().worker();
   // The locks of a lost server are undone once the slot is closed. So are those of a commit whose outcome is
   // not known: if it is committed, it is installed under its locks.
   const bool unknown = !outcome.ok() && outcome.code() == ErrorCode::unknown_outcome;
-  if (unknown || worker.cluster.failed()) return false;
+  if (unknown || worker.cluster.failed()) return GenerationEnd::by_caller;
   reactor::PooledVector<txn::HeldLock> locks;
   for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked, HeaderWord()});
   add_other_words(locks);
-  if (locks.empty()) return false;
+  if (locks.empty()) return GenerationEnd::by_caller;
   unmet_.clear();
   held_.clear();
   worker.lock_releaser.release(std::move(slot_), std::move(locks), generation);
-  return true;
+  return GenerationEnd::behind_locks;
 }
 
 }  // namespace namdb::protocol

@@ -51,7 +51,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
 
   // --- Locking ---
   reactor::Task<Status> before_fetch() override { return begin_locking(); }
-  bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
+  LockRead add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
   reactor::Task<Status> after_fetch(std::span<const txn::RowId> rows) override;
   reactor::Task<Result<std::shared_ptr<txn::ExecutionSlot>>> commit_slot() override;
@@ -68,7 +68,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   // --- ConcurrencyControl ---
   Status may_write(const Access& /*access*/) const override { return {}; }
   layout::Stamp lock_stamp(layout::Stamp /*stamp*/) override { return own_; }
-  bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
+  GenerationEnd end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
   TransactionState& transaction() const { return transaction_; }

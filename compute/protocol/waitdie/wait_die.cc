@@ -55,7 +55,7 @@ bool WaitDie::waits_for(const Lookup& lookup) const {
          lookup.lock_seen() != own_lock();
 }
 
-bool WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
+LockRead WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   const HeaderWord before = lookup.waiter();
   if (waits_for(lookup) && !has_locked(lookup.record()) && before != own_lock() &&
       (before.value() == 0 || older_than(before.stamp()))) {
@@ -77,9 +77,9 @@ void WaitDie::check_locks() {
   TwoPhaseLocking::check_locks();
 }
 
-reactor::Task<Result<bool>> WaitDie::wait_for_locks(std::span<Lookup* const> lookups) {
+reactor::Task<Result<QueueWait>> WaitDie::wait_for_locks(std::span<Lookup* const> lookups) {
   txn::Cluster& cluster = transaction().worker().cluster;
-  if (!cluster.stages().two_sided(Stage::lock)) co_return false;
+  if (!cluster.stages().two_sided(Stage::lock)) co_return QueueWait::no_queue;
   txn::CallSet calls(cluster);
   reactor::PooledVector<const Lookup*> asked;
   for (const Lookup* lookup : lookups) {
@@ -93,7 +93,7 @@ reactor::Task<Result<bool>> WaitDie::wait_for_locks(std::span<Lookup* const> loo
     lock.own = own_lock();
     append(request, lock);
   }
-  if (asked.empty()) co_return false;
+  if (asked.empty()) co_return QueueWait::no_queue;
   const Status status = co_await calls.run(calls::kLockMethod, transaction().mutable_counters());
   if (!status.ok()) calls.give_up();
   reactor::PooledVector<std::string_view> replies;
@@ -107,7 +107,7 @@ reactor::Task<Result<bool>> WaitDie::wait_for_locks(std::span<Lookup* const> loo
     lost = lost || !answered;
     if (answered && !HeaderWord(found).locked()) hold(lookup->record(), HeaderWord(found));
   }
-  if (!lost) co_return true;
+  if (!lost) co_return QueueWait::waited;
   own_slot().channel_failed();
   co_return lost_connection(status);
 }
@@ -173,7 +173,7 @@ void WaitDie::add_other_words(reactor::PooledVector<txn::HeldLock>& locks) {
   TwoPhaseLocking::add_other_words(locks);
 }
 
-bool WaitDie::end(std::uint64_t generation, const Status& outcome, bool wrote) {
+GenerationEnd WaitDie::end(std::uint64_t generation, const Status& outcome, bool wrote) {
   if (outcome.ok() || !outcome.info().retry) transaction().session().priority = 0;
   return TwoPhaseLocking::end(generation, outcome, wrote);
 }

@@ -30,14 +30,14 @@ class WaitDie final : public TwoPhaseLocking, public LockQueues {
  public:
   explicit WaitDie(TransactionState& transaction) : TwoPhaseLocking(transaction) { wait_in(*this); }
 
-  bool add_lock(Lookup& lookup, txn::BatchSet& batches) override;
+  LockRead add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;
-  reactor::Task<Result<bool>> wait_for_locks(std::span<Lookup* const> lookups) override;
+  reactor::Task<Result<QueueWait>> wait_for_locks(std::span<Lookup* const> lookups) override;
   void add_unlocks(txn::BatchSet& batches) override;
   void after_unlock() override;
   bool unlocks_beside(layout::ServerId server) const override;
   ReadDecision meet_lock(layout::HeaderWord lock) override;
-  bool end(std::uint64_t generation, const Status& outcome, bool wrote) override;
+  GenerationEnd end(std::uint64_t generation, const Status& outcome, bool wrote) override;
 
  protected:
   std::uint32_t draw_priority() override;

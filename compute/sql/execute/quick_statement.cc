@@ -15,11 +15,11 @@ namespace namdb::sql {
 namespace {
 
 // After a pause: the usual way begins anew.
-bool give_up(Run& run) {
+AtOnce give_up(Run& run) {
   if (!run.long_values.wanted().empty()) run.long_values.take_wanted();
   run.next_row();
   run.work.begin_turn();
-  return false;
+  return AtOnce::given_up;
 }
 
 bool has_long(const layout::RowView& row) {
@@ -31,20 +31,20 @@ bool has_long(const layout::RowView& row) {
 
 }  // namespace
 
-bool evaluate_one_key(Run& run, const Source& source, layout::Key& key, bool& possible, Status& status) {
+Result<OneKey> evaluate_one_key(Run& run, const Source& source, layout::Key& key) {
   const EvalContext context = run.context();
   const layout::Schema& schema = source.table->schema;
-  possible = true;
+  bool possible = true;
   // All values, though one of them may decide: each expression may end in an error.
   for (std::size_t i = 0; i < source.key.size(); ++i) {
     const Expr& expr = *source.key[i][0];
     Datum value;
-    status = evaluate(expr, context, value);
-    if (run.work.paused()) return false;
-    if (!status.ok()) return true;
+    Status status = evaluate(expr, context, value);
+    if (run.work.paused()) return OneKey::paused;
+    if (!status.ok()) return status;
     if (possible) possible = add_to_key(key, schema.columns()[schema.key()[i]], expr.type, value);
   }
-  return true;
+  return possible ? OneKey::possible : OneKey::impossible;
 }
 
 QuickStatement::QuickStatement(const Plan& plan) : plan_(plan) {
@@ -69,16 +69,19 @@ QuickStatement::QuickStatement(const Plan& plan) : plan_(plan) {
   }
 }
 
-bool QuickStatement::begin(Run& run, Status& status, std::string_view row_id) {
-  status = run.interrupt.check();
-  if (!status.ok()) return true;
+Result<AtOnce> QuickStatement::begin(Run& run, std::string_view row_id) {
+  Status status = run.interrupt.check();
+  if (!status.ok()) return status;
   if (kind_ != Kind::insert) {
     layout::Key key(source_->table->schema);
-    if (!evaluate_one_key(run, *source_, key, possible_, status)) return give_up(run);
-    if (!status.ok() || !possible_) return true;
+    const Result<OneKey> evaluated = evaluate_one_key(run, *source_, key);
+    if (!evaluated.ok()) return evaluated.status();
+    if (*evaluated == OneKey::paused) return give_up(run);
+    possible_ = *evaluated == OneKey::possible;
+    if (!possible_) return AtOnce::done;
     row_ = kind_ == Kind::select ? request_row(run, *source_, key.bytes())
                                  : run.transaction->get(source_->table, key.bytes());
-    return true;
+    return AtOnce::done;
   }
   const auto& insert = *plan_.as<InsertPlan>();
   layout::Row row(insert.table->schema);
@@ -88,11 +91,11 @@ bool QuickStatement::begin(Run& run, Status& status, std::string_view row_id) {
   if (run.work.paused()) return give_up(run);
   if (status.ok() && !row_id.empty())
     status = row.writer().set_text(row_id_column(row.view().schema()), row_id);
-  if (!status.ok()) return true;
+  if (!status.ok()) return status;
   row_ = run.transaction->insert(insert.table, row.bytes());
   run.work.charge(Work::kWrittenRow_units);
   ++run.affected;
-  return true;
+  return AtOnce::done;
 }
 
 // A row that was found is not fetched again. Where rows are locked or validated, fetch() may have to do that.
@@ -101,20 +104,21 @@ bool QuickStatement::wants_fetch(const Run& run) const {
   return possible_ && (run.engine.serializable() || !run.transaction->found(row_));
 }
 
-bool QuickStatement::end(Run& run, std::vector<Datum>& values, Status& status) {
-  if (kind_ == Kind::insert || !possible_) return true;
+Result<AtOnce> QuickStatement::end(Run& run, std::vector<Datum>& values) {
+  if (kind_ == Kind::insert || !possible_) return AtOnce::done;
   run.work.charge(Work::kReadRow_units + Work::kRow_units);
-  if (!run.transaction->found(row_)) return true;
+  if (!run.transaction->found(row_)) return AtOnce::done;
   if (source_->filter != nullptr) {
     const layout::RowView row = run.transaction->row(row_);
     EvalContext context = run.context();
     context.row = &row;
     bool selected = false;
-    status = evaluate_condition(*source_->filter, context, selected);
+    Status status = evaluate_condition(*source_->filter, context, selected);
     if (run.work.paused()) return give_up(run);
-    if (!status.ok() || !selected) return true;
+    if (!status.ok()) return status;
+    if (!selected) return AtOnce::done;
   }
-  if (kind_ == Kind::select) return select(run, values, status);
+  if (kind_ == Kind::select) return select(run, values);
   if (kind_ == Kind::erase) {
     if (has_long(run.transaction->row(row_))) return give_up(run);
     run.transaction->erase(row_);
@@ -125,17 +129,18 @@ bool QuickStatement::end(Run& run, std::vector<Datum>& values, Status& status) {
     context.row = &row;
     if (assigns_long(row, update)) return give_up(run);
     run.leaves_no_work = true;
-    status = assign_row(run, *source_->table, update.assignments, update.checks, context, row_, nullptr);
+    Status status =
+        assign_row(run, *source_->table, update.assignments, update.checks, context, row_, nullptr);
     run.leaves_no_work = false;
     if (run.work.paused()) return give_up(run);
-    if (!status.ok()) return true;
+    if (!status.ok()) return status;
   }
   run.work.charge(Work::kWrittenRow_units);
   ++run.affected;
-  return true;
+  return AtOnce::done;
 }
 
-bool QuickStatement::select(Run& run, std::vector<Datum>& values, Status& status) const {
+Result<AtOnce> QuickStatement::select(Run& run, std::vector<Datum>& values) const {
   const auto& query = *plan_.as<SelectPlan>();
   const layout::RowView row = run.transaction->row(row_);
   EvalContext context = run.context();
@@ -143,26 +148,29 @@ bool QuickStatement::select(Run& run, std::vector<Datum>& values, Status& status
   std::size_t bytes = 0;
   // A value of an earlier statement may have bytes that are gone.
   values.assign(query.targets.size(), Datum());
-  status = evaluate_targets(query, context, values, bytes);
+  Status status = evaluate_targets(query, context, values, bytes);
   if (run.work.paused()) return give_up(run);
-  if (!status.ok()) return true;
+  if (!status.ok()) return status;
   run.work.charge_bytes(bytes);
   ++run.affected;
-  return true;
+  return AtOnce::done;
 }
 
 reactor::Task<Status> run_quickly(Run& run, const Plan& plan, RunUsually usual) {
   // EXPLAIN counts the costs of the usual parts.
   if (run.state.costs != nullptr || UniqueChecks::wanted(run, plan)) co_return co_await usual(run, plan);
   QuickStatement statement(plan);
+  Result<AtOnce> attempt = statement.begin(run);
+  if (!attempt.ok()) co_return attempt.status();
+  if (*attempt == AtOnce::given_up) co_return co_await usual(run, plan);
   Status status;
-  if (!statement.begin(run, status)) co_return co_await usual(run, plan);
-  if (status.ok() && statement.wants_fetch(run)) status = co_await run.transaction->fetch();
+  if (statement.wants_fetch(run)) status = co_await run.transaction->fetch();
   if (!status.ok()) co_return status;
   const std::uint64_t before = run.affected;
   std::vector<Datum>& values = run.call_scratch.row;
-  if (!statement.end(run, values, status)) co_return co_await usual(run, plan);
-  if (!status.ok()) co_return status;
+  attempt = statement.end(run, values);
+  if (!attempt.ok()) co_return attempt.status();
+  if (*attempt == AtOnce::given_up) co_return co_await usual(run, plan);
   if (statement.is_select() && run.affected != before) run.sink.add_row(values);
   run.next_row();
   if (run.work.due()) status = co_await run.take_turn();

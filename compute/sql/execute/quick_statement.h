@@ -2,8 +2,8 @@
 // without feeds, cursors and lists of keys. The two halves do not suspend; between them the row is fetched,
 // unless the transaction has it.
 //
-// An expression that pauses (Work::paused()) has no place here: a half that meets one returns false, has
-// changed nothing, and the statement is run in the usual way, from its beginning.
+// An expression that pauses (Work::paused()) has no place here: a half that meets one gives up, has changed
+// nothing, and the statement is run in the usual way, from its beginning.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,22 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/layout/key.h"
 #include "compute/sql/execute/run.h"
 #include "compute/sql/plan/plan.h"
 
 namespace namdb::sql {
+
+// How an attempt to do something without a wait has ended.
+enum class AtOnce : std::uint8_t {
+  done,
+  given_up,  // nothing has happened: the usual way begins anew
+};
+
+inline bool is_done(const Result<AtOnce>& attempt) {
+  return attempt.ok() && *attempt == AtOnce::done;
+}
 
 class QuickStatement {
  public:
@@ -28,16 +39,16 @@ class QuickStatement {
 
   // Requests the row, or buffers the new one. `row_id`: the one that the new row is to have, in a table
   // without a primary key; empty: any.
-  bool begin(Run& run, Status& status, std::string_view row_id = {});
+  Result<AtOnce> begin(Run& run, std::string_view row_id = {});
   bool wants_fetch(const Run& run) const;
   // Changes the row, or puts the values of the SELECT's targets into `values`, which last until the run's
   // next row. Whether the condition selects the row is counted in run.affected.
-  bool end(Run& run, std::vector<Datum>& values, Status& status);
+  Result<AtOnce> end(Run& run, std::vector<Datum>& values);
 
  private:
   enum class Kind : std::uint8_t { none, select, insert, update, erase };
 
-  bool select(Run& run, std::vector<Datum>& values, Status& status) const;
+  Result<AtOnce> select(Run& run, std::vector<Datum>& values) const;
 
   const Plan& plan_;
   const Source* source_ = nullptr;  // null: INSERT
@@ -46,9 +57,13 @@ class QuickStatement {
   txn::RowId row_ = 0;
 };
 
-// The key of a source that has_one_key() (plan/key_path.h); `possible`: whether a stored row can have it.
-// False: an expression has paused.
-bool evaluate_one_key(Run& run, const Source& source, layout::Key& key, bool& possible, Status& status);
+enum class OneKey : std::uint8_t {
+  possible,    // a stored row can have it
+  impossible,  // none can
+  paused,      // an expression has: the key is not known
+};
+// The key of a source that has_one_key() (plan/key_path.h). Errors of its expressions.
+Result<OneKey> evaluate_one_key(Run& run, const Source& source, layout::Key& key);
 
 // Runs a statement that fits; its row goes to the run's sink. Both outlive the task. `usual` runs the same
 // statement in the usual way.

@@ -190,28 +190,32 @@ Task<Status> RoutineRun::assign_row(const std::vector<SlotTarget>* targets, std:
 Task<Status> RoutineRun::run_steps(const Steps* steps, Flow* flow) {
   for (const Step& step : *steps) {
     Status status;
-    const auto* const assignment = std::get_if<AssignStep>(&step.body);
-    const auto* const branches = std::get_if<IfStep>(&step.body);
-    const Steps* taken = nullptr;
-    bool done = false;
-    if (assignment != nullptr) {
-      done = assign_now(*assignment, status);
-    } else if (branches != nullptr) {
-      done = choose_now(*branches, taken, status);
-      if (done && status.ok() && taken != nullptr) status = co_await run_steps(taken, flow);
+    Result<AtOnce> attempt = AtOnce::given_up;
+    if (const auto* const assignment = std::get_if<AssignStep>(&step.body)) {
+      attempt = assign_now(*assignment);
+    } else if (const auto* const branches = std::get_if<IfStep>(&step.body)) {
+      const Steps* taken = nullptr;
+      attempt = choose_now(*branches, taken);
+      if (is_done(attempt) && taken != nullptr) status = co_await run_steps(taken, flow);
     } else if (const auto* const query = std::get_if<QueryStep>(&step.body)) {
       QuickStatement statement(*query->plan);
       if (statement.fits() && !UniqueChecks::wanted(run_, *query->plan)) {
         status = check_statement(run_, *routine_, *query->plan);
         if (status.ok() && run_.checks_rights)
           status = co_await run_.waiting.check_rights(query->plan->rights);
-        done = !status.ok() || begin_now(*query, statement, status);
+        attempt = status.ok() ? begin_now(*query, statement) : Result<AtOnce>(std::move(status));
       }
-      const bool fetches = done && (statement.wants_fetch(run_) || std::exchange(had_turn_, false));
-      if (fetches && status.ok()) status = co_await run_.transaction->fetch();
-      if (done && status.ok()) done = end_now(*query, statement, status);
+      if (is_done(attempt)) {
+        if (statement.wants_fetch(run_) || std::exchange(had_turn_, false))
+          status = co_await run_.transaction->fetch();
+        attempt = status.ok() ? end_now(*query, statement) : Result<AtOnce>(std::move(status));
+      }
     }
-    if (!done) status = co_await run_step(&step, flow);
+    if (!attempt.ok()) {
+      status = attempt.status();
+    } else if (*attempt == AtOnce::given_up) {
+      status = co_await run_step(&step, flow);
+    }
     if (status.ok() && work_.due()) {
       status = co_await run_.take_turn();
       had_turn_ = true;

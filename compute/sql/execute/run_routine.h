@@ -124,19 +124,19 @@ class RoutineRun {
   reactor::Task<Status> invoke(const InvokeStep* step);
   reactor::Task<Status> check(const AssertStep* step);
 
-  // --- run_routine_now.cc: steps that need not wait, without a coroutine of their own. False: an expression
-  // has paused, and nothing has happened; the coroutines above run the step from its beginning ---
-  bool evaluate_now(const Expr& expr, Datum& out, Status& status);
-  bool assign_now(const AssignStep& step, Status& status);
+  // --- run_routine_now.cc: steps that need not wait, without a coroutine of their own. AtOnce::given_up: an
+  // expression has paused; the coroutines above run the step from its beginning ---
+  Result<AtOnce> evaluate_now(const Expr& expr, Datum& out);
+  Result<AtOnce> assign_now(const AssignStep& step);
   // `taken`: the steps of the branch; null: none.
-  bool choose_now(const IfStep& step, const Steps*& taken, Status& status);
+  Result<AtOnce> choose_now(const IfStep& step, const Steps*& taken);
   // The halves of a quick statement; and asking for rows of later ones.
-  bool begin_now(const QueryStep& step, QuickStatement& statement, Status& status);
-  bool end_now(const QueryStep& step, QuickStatement& statement, Status& status);
+  Result<AtOnce> begin_now(const QueryStep& step, QuickStatement& statement);
+  Result<AtOnce> end_now(const QueryStep& step, QuickStatement& statement);
   void ask_ahead(const QueryStep& step);
   void ask_insert_ahead(const InsertPlan& insert);
-  bool assign_row_now(const QueryStep& step, std::span<Datum> row, Status& status);
-  bool give_up_now();
+  Result<AtOnce> assign_row_now(const QueryStep& step, std::span<Datum> row);
+  AtOnce give_up_now();
 
   // The value of an expression, whose string lives until the next one is evaluated. `row`: the values that
   // its columns read.

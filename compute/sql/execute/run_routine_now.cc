@@ -9,38 +9,40 @@
 namespace namdb::sql {
 
 // The usual way begins anew.
-bool RoutineRun::give_up_now() {
+AtOnce RoutineRun::give_up_now() {
   run_.next_row();
   work_.begin_turn();
-  return false;
+  return AtOnce::given_up;
 }
 
-bool RoutineRun::evaluate_now(const Expr& expr, Datum& out, Status& status) {
+Result<AtOnce> RoutineRun::evaluate_now(const Expr& expr, Datum& out) {
   state_.clear();
   run_.next_row();
-  status = evaluate(expr, run_.context(), out);
-  return !work_.paused() || give_up_now();
+  Status status = evaluate(expr, run_.context(), out);
+  if (work_.paused()) return give_up_now();
+  if (!status.ok()) return status;
+  return AtOnce::done;
 }
 
-bool RoutineRun::assign_now(const AssignStep& step, Status& status) {
+Result<AtOnce> RoutineRun::assign_now(const AssignStep& step) {
   Datum value;
-  if (!evaluate_now(*step.value, value, status)) return false;
-  if (!status.ok()) return true;
-  status = set(step.slot, value);
-  return true;
+  if (Result<AtOnce> attempt = evaluate_now(*step.value, value); !is_done(attempt)) return attempt;
+  if (Status status = set(step.slot, value); !status.ok()) return status;
+  return AtOnce::done;
 }
 
-bool RoutineRun::choose_now(const IfStep& step, const Steps*& taken, Status& status) {
+Result<AtOnce> RoutineRun::choose_now(const IfStep& step, const Steps*& taken) {
   taken = nullptr;
   for (const IfStep::Branch& branch : step.branches) {
-    Datum holds;
-    if (branch.condition != nullptr && !evaluate_now(*branch.condition, holds, status)) return false;
-    if (!status.ok()) return true;
-    if (branch.condition != nullptr && !holds.is_true()) continue;
+    if (branch.condition != nullptr) {
+      Datum holds;
+      if (Result<AtOnce> attempt = evaluate_now(*branch.condition, holds); !is_done(attempt)) return attempt;
+      if (!holds.is_true()) continue;
+    }
     if (!branch.steps.empty()) taken = &branch.steps;
-    return true;
+    return AtOnce::done;
   }
-  return !step.of_case;  // the error is made in the usual way
+  return step.of_case ? AtOnce::given_up : AtOnce::done;  // the error is made in the usual way
 }
 
 // Under a protocol that reads from a snapshot it does not matter when a row is read, nor whether the step
@@ -53,10 +55,10 @@ void RoutineRun::ask_ahead(const QueryStep& step) {
       continue;
     }
     layout::Key key(source->table->schema);
-    bool possible = false;
-    Status ignored;  // it is the later step's
-    const bool known = evaluate_one_key(run_, *source, key, possible, ignored) || give_up_now();
-    if (!known || !ignored.ok() || !possible) continue;
+    const Result<OneKey> evaluated = evaluate_one_key(run_, *source, key);
+    if (!evaluated.ok()) continue;  // the error is the later step's
+    if (*evaluated == OneKey::paused) give_up_now();
+    if (*evaluated != OneKey::possible) continue;
     const txn::RowId row = request_row(run_, *source, key.bytes());
     static_cast<void>(row);  // the step asks for it again
   }
@@ -85,41 +87,41 @@ void RoutineRun::ask_insert_ahead(const InsertPlan& insert) {
   static_cast<void>(asked);
 }
 
-bool RoutineRun::begin_now(const QueryStep& step, QuickStatement& statement, Status& status) {
+Result<AtOnce> RoutineRun::begin_now(const QueryStep& step, QuickStatement& statement) {
   state_.clear();
   run_.next_row();
   ask_ahead(step);
   run_.affected = 0;
   const auto chosen = std::ranges::find(chosen_ids_, step.plan->as<InsertPlan>(), &ChosenId::insert);
-  if (chosen == chosen_ids_.end()) return statement.begin(run_, status);
+  if (chosen == chosen_ids_.end()) return statement.begin(run_);
   const std::string id = std::move(chosen->id);
   chosen_ids_.erase(chosen);
-  return statement.begin(run_, status, id);
+  return statement.begin(run_, id);
 }
 
-bool RoutineRun::end_now(const QueryStep& step, QuickStatement& statement, Status& status) {
+Result<AtOnce> RoutineRun::end_now(const QueryStep& step, QuickStatement& statement) {
   std::vector<Datum>& values = run_.call_scratch.row;
-  if (!statement.end(run_, values, status)) return false;
-  if (!status.ok()) return true;
+  if (Result<AtOnce> attempt = statement.end(run_, values); !is_done(attempt)) return attempt;
   const std::uint64_t rows = run_.affected;
-  if (step.into && step.strict && rows == 0) {
-    status = Status(ErrorCode::no_data_found, "query returned no rows");
-    return true;
-  }
+  if (step.into && step.strict && rows == 0)
+    return Status(ErrorCode::no_data_found, "query returned no rows");
+  Result<AtOnce> assigned = AtOnce::done;
   if (step.into) {
     // A variable without a value gets NULL.
     if (rows == 0) values.clear();
     values.resize(step.targets.size());
-    if (!assign_row_now(step, values, status)) return false;
+    assigned = assign_row_now(step, values);
+    if (assigned.ok() && *assigned == AtOnce::given_up) return assigned;
   }
-  set_found(rows);
-  return true;
+  set_found(rows);  // also after an error of the assignment
+  return assigned;
 }
 
 // Converts all values before the first one is assigned: a pause must find the variables as they were.
-bool RoutineRun::assign_row_now(const QueryStep& step, std::span<Datum> row, Status& status) {
+Result<AtOnce> RoutineRun::assign_row_now(const QueryStep& step, std::span<Datum> row) {
+  Status status;
   std::size_t converted = 0;
-  for (; converted < row.size() && status.ok(); ++converted) {
+  for (; converted < row.size(); ++converted) {
     const SlotTarget& target = step.targets[converted];
     if (target.conversion == nullptr || row[converted].null) continue;
     const Datum given = row[converted];
@@ -130,12 +132,10 @@ bool RoutineRun::assign_row_now(const QueryStep& step, std::span<Datum> row, Sta
     if (!status.ok()) break;
   }
   for (std::size_t i = 0; i < converted; ++i) {
-    Status assigned = set(step.targets[i].slot, row[i]);
-    if (assigned.ok()) continue;
-    status = std::move(assigned);
-    return true;
+    if (Status assigned = set(step.targets[i].slot, row[i]); !assigned.ok()) return assigned;
   }
-  return true;
+  if (!status.ok()) return status;
+  return AtOnce::done;
 }
 
 }  // namespace namdb::sql

@@ -214,6 +214,15 @@ class ErrorChains(unittest.TestCase):
             self.assertEqual(self.check(line), 0, line)
         self.assertEqual(self.check("if (status.ok()) status = f();", "memory/x.cc"), 0)
 
+    def test_an_error_as_an_out_parameter_of_a_bool_function_is_found(self):
+        for line in ("bool f(Status& status);", "bool A::f(Run& run, Status& status, std::string_view id = {}) {",
+                     "virtual bool f(int a,\n       Status &status) = 0;"):
+            self.assertEqual(self.check(line), 1, line)
+            self.assertEqual(self.check(line, "memory/x.h"), 1, line)
+        for line in ("bool f(const Status& status);", "Status f(bool& found);", "Result<bool> f(int a);", "void end(Status& outcome);",
+                     "bool f(Status status);", "bool f(int a); Status& g();", "// bool f(Status& status);"):
+            self.assertEqual(self.check(line), 0, line)
+
 
 class Text(unittest.TestCase):
     def test_workplace_words_and_missing_contracts_are_found(self):

@@ -40,7 +40,9 @@ class ToyControl final : public protocol::ConcurrencyControl,
     co_return status;
   }
   void piggyback(txn::BatchSet& /*batches*/) override {}
-  Task<Result<bool>> confirm_snapshot() override { co_return true; }
+  Task<Result<protocol::SnapshotCheck>> confirm_snapshot() override {
+    co_return protocol::SnapshotCheck::confirmed;
+  }
   std::uint64_t started_ns() const override { return started_ns_; }
   std::uint64_t catalog_version() const override { return catalog_version_; }
   ReadDecision check_visibility(const protocol::RecordRead& read) override {
@@ -76,7 +78,10 @@ class ToyControl final : public protocol::ConcurrencyControl,
     lock_ = HeaderWord(stamp, false, true);
     return stamp;
   }
-  bool end(std::uint64_t /*generation*/, const Status& /*outcome*/, bool /*wrote*/) override { return false; }
+  protocol::GenerationEnd end(std::uint64_t /*generation*/, const Status& /*outcome*/,
+                              bool /*wrote*/) override {
+    return protocol::GenerationEnd::by_caller;
+  }
 
  private:
   protocol::TransactionState& transaction_;
