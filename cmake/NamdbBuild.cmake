@@ -66,6 +66,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(NAMDB_LESS_OPTIMISED $<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>)
 endif()
 
+# For code that runs once and is full of templates. Files of flags in all builds; whole libraries under sanitizers only, where
+# it is a third of the time to compile.
+set(NAMDB_FLAGS_OPTIMISED -O1)
+set(NAMDB_UNOPTIMISED "")
+if(NAMDB_SANITIZE)
+  set(NAMDB_FLAGS_OPTIMISED -O0)
+  set(NAMDB_UNOPTIMISED -O0)
+endif()
+
 # All test programs; those in which sanitizers may find something; those that the thread sanitizer runs; and those that run
 # in the virtual machine.
 add_custom_target(namdb_tests)

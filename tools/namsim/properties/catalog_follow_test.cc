@@ -11,6 +11,7 @@
 #include "common/base/random.h"
 #include "compute/api/table_change.h"
 #include "memory/coordinator/catalog.h"
+#include "tools/namsim/testing/seeds.h"
 #include "tools/namsim/testing/two_computes.h"
 
 namespace namdb::sim {
@@ -144,7 +145,8 @@ struct Race {
 
 TEST_CASE("two compute servers that change tables and indexes at the same time know the same catalog",
           "[catalog]") {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  const auto [first, count] = Seeds(10);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("seed " << seed);
     TwoComputes test(seed);
     Race race(test, seed);
@@ -160,8 +162,9 @@ TEST_CASE("two compute servers that change tables and indexes at the same time k
 }
 
 TEST_CASE("compute servers know the catalog that memory server 0 has after a restart", "[catalog]") {
+  const auto [first, count] = Seeds(3);
   for (const DiskAfter disk : {DiskAfter::killed, DiskAfter::power_lost}) {
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
       INFO("seed " << seed);
       TwoComputes test(seed, true);
       Race race(test, seed);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/namsim/testing/seeds.h"
 #include "tools/namsim/testing/two_computes.h"
 
 namespace namdb::sim {
@@ -168,7 +169,8 @@ TEST_CASE("routines are there when a memory server has opened its database again
 
 TEST_CASE("a changed routine is known at once, also while the worker's connection gives way to another",
           "[routines]") {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  const auto [first, count] = Seeds(10);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("seed " << seed);
     Subject test(seed, true, 2);
     Changes changes;

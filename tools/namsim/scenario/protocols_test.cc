@@ -46,13 +46,14 @@ const std::vector<std::string> kSerializable = names(false);
 }  // namespace
 
 TEST_CASE("histories are as isolated as the protocol promises under all choices of two-sided stages",
-          "[protocols]") {
+          "[protocols][histories]") {
   const std::string protocol = GENERATE(from_range(kAll));
   CAPTURE(protocol);
   run_seeds(protocol, "register", 30, false);
 }
 
-TEST_CASE("histories are strictly serializable under presets while compute servers die", "[protocols]") {
+TEST_CASE("histories are strictly serializable under presets while compute servers die",
+          "[protocols][crashes]") {
   const std::string name = GENERATE("drtm+h", "drtm+r", "farm", "fasst");
   const protocol::Preset* const preset = protocol::find_preset(name);
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -66,7 +67,7 @@ TEST_CASE("histories are strictly serializable under presets while compute serve
   }
 }
 
-TEST_CASE("histories of serializable protocols have no write skew", "[protocols]") {
+TEST_CASE("histories of serializable protocols have no write skew", "[protocols][histories]") {
   const std::string protocol = GENERATE(from_range(kSerializable));
   const char* const workload = GENERATE("write-skew", "append", "bank");
   CAPTURE(protocol, workload);
@@ -74,14 +75,14 @@ TEST_CASE("histories of serializable protocols have no write skew", "[protocols]
 }
 
 TEST_CASE("nothing is lost, halved or stays locked when compute servers die under any protocol",
-          "[protocols]") {
+          "[protocols][crashes]") {
   const std::string protocol = GENERATE(from_range(kAll));
   CAPTURE(protocol);
   run_seeds(protocol, "register", 30, true);
 }
 
 TEST_CASE("stages that are one call, and installs by name, leave nothing halved when compute servers die",
-          "[protocols]") {
+          "[protocols][crashes]") {
   const std::string protocol = GENERATE(from_range(kAll));
   const std::string stages = GENERATE("two-sided", "lock,install,release");
   const char* const workload = GENERATE("register", "churn");
@@ -89,14 +90,15 @@ TEST_CASE("stages that are one call, and installs by name, leave nothing halved 
   run_seeds(protocol, workload, 12, true, txn::ReadLocks::automatic, protocol::StageCode::parse(stages));
 }
 
-TEST_CASE("histories are serializable where readers lock as well, while compute servers die", "[protocols]") {
+TEST_CASE("histories are serializable where readers lock as well, while compute servers die",
+          "[protocols][crashes]") {
   const std::string protocol = GENERATE("nowait", "waitdie");
   const char* const workload = GENERATE("register", "bank", "wire");
   CAPTURE(protocol, workload);
   run_seeds(protocol, workload, 12, true, txn::ReadLocks::exclusive);
 }
 
-TEST_CASE("histories are serializable where readers share locks", "[protocols]") {
+TEST_CASE("histories are serializable where readers share locks", "[protocols][histories]") {
   const std::string protocol = GENERATE("nowait", "waitdie");
   const char* const workload = GENERATE("register", "write-skew", "append", "bank");
   CAPTURE(protocol, workload);
@@ -104,28 +106,29 @@ TEST_CASE("histories are serializable where readers share locks", "[protocols]")
 }
 
 TEST_CASE("no row stays locked and histories are serializable where readers share locks, while they die",
-          "[protocols]") {
+          "[protocols][crashes]") {
   const std::string protocol = GENERATE("nowait", "waitdie");
   const char* const workload = GENERATE("register", "bank", "wire", "churn", "schema", "smallbank");
   CAPTURE(protocol, workload);
   run_seeds(protocol, workload, 15, true, txn::ReadLocks::shared);
 }
 
-TEST_CASE("rows that come and go agree with their companions under any protocol", "[protocols]") {
+TEST_CASE("rows that come and go agree with their companions under any protocol", "[protocols][crashes]") {
   const std::string protocol = GENERATE(from_range(kAll));
   CAPTURE(protocol);
   run_seeds(protocol, "churn", 20, true);
 }
 
 TEST_CASE("money and orders add up, rings stay whole and schemas whole under serializable protocols",
-          "[protocols]") {
+          "[protocols][crashes]") {
   const std::string protocol = GENERATE(from_range(kSerializable));
   const char* const workload = GENERATE("smallbank", "tpcc", "ring", "schema", "wire");
   CAPTURE(protocol, workload);
   run_seeds(protocol, workload, 8, true);
 }
 
-TEST_CASE("indexes show what full scans show under any protocol while compute servers die", "[protocols]") {
+TEST_CASE("indexes show what full scans show under any protocol while compute servers die",
+          "[protocols][crashes]") {
   const std::string protocol = GENERATE(from_range(kAll));
   CAPTURE(protocol);
   IndexVerdict sum;
