@@ -49,7 +49,7 @@ class BuddyAllocator {
   bool used(std::uint64_t offset) const;
 
  private:
-  using FreeBlocks = absl::btree_map<std::uint64_t, bool>;  // by offset; dirty
+  using FreeBlocks = absl::btree_map<std::uint64_t, bool>;            // by offset; dirty
   using TakenBlocks = absl::btree_map<std::uint64_t, std::uint64_t>;  // by offset; bytes
   std::size_t order_of(std::uint64_t bytes) const;
   std::uint64_t bytes_of(std::size_t order) const { return kSmallest_bytes << order; }

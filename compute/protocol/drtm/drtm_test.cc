@@ -123,6 +123,30 @@ TEST_CASE("which accesses share a record, and which conflict", "[drtm]") {
   CHECK(drtm::write_access(written_by_other, kBounds) == WriteAccess::locked);  // R_WR, L_WR
 }
 
+TEST_CASE("the meaning of a met lock under DRTM, by the bytes of the record", "[drtm]") {
+  struct MetRow {
+    const char* name;
+    HeaderWord header;
+    const char* decision;
+  };
+  const std::vector<MetRow> rows = {
+      {"it is not locked", free_word(kFirstRow), "visible"},
+      {"header and body of two versions", free_word(kChangedRow), "torn"},
+      {"another transaction holds it: no waiting", lock_word(kWriter), "conflict"},
+      {"the memory server holds it for a moment", lock_word(kReclaimer), "locked by other"},
+  };
+  for (const MetRow& row : rows) {
+    INFO(row.name);
+    LeaseScene scene;
+    scene.stored({.stamp = kFirstRow, .value = 8, .key = 2}, kOtherRecord);
+    REQUIRE(scene.fetched(scene.get(2)) == "8");
+    CHECK(scene.decide(row.header, {.stamp = kFirstRow}) == row.decision);
+    const HeaderWord own_lock = scene.bytes.header(kOtherRecord);
+    REQUIRE(own_lock.locked());
+    CHECK(scene.decide(own_lock, {.stamp = kFirstRow}) == "visible");
+  }
+}
+
 TEST_CASE("the lease of a row that is only read, by the bytes that READ and CAS find", "[drtm]") {
   struct ReadRow {
     const char* name;

@@ -88,7 +88,7 @@ TEST_CASE("whether a chain's lock word lets a missing key be believed", "[occ]")
       {"the memory server holds it", lock_word({layout::kCollectorSlot, 3}), false, false},
       {"another transaction holds it, and locks are ignored", lock_word({30, 7}), true, true},
   };
-  for (const char* const protocol : {"occ", "nowait", "waitdie", "sundial", "mvcc"}) {
+  for (const char* const protocol : {"occ", "nowait", "waitdie", "sundial", "mvcc", "calvin", "drtm"}) {
     for (const AbsenceRow& row : rows) {
       INFO(row.name << ", " << protocol);
       ProtocolScene scene({.protocol = protocol});

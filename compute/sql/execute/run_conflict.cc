@@ -1,9 +1,9 @@
 #include "compute/sql/execute/run_conflict.h"
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <algorithm>
 #include <deque>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -205,8 +205,9 @@ class ConflictRun {
   ForeignKeyChecks foreign_keys_;
   UniqueChecks unique_;
   std::deque<Candidate> candidates_;
-  std::set<txn::RowId> written_;                             // by this statement
-  std::vector<std::map<std::string, txn::RowId>> inserted_;  // likewise, by the keys of the indexes
+  absl::flat_hash_set<txn::RowId> written_;  // by this statement
+  // Likewise, by the keys of the indexes.
+  std::vector<absl::flat_hash_map<std::string, txn::RowId>> inserted_;
   std::vector<Datum> values_;
 };
 
