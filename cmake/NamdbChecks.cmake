@@ -97,7 +97,7 @@ add_custom_target(namdb_link_check)
 foreach(library IN LISTS namdb_libraries)
   add_library(${library}_link_check SHARED EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/link_check/empty.cc)
   target_link_libraries(${library}_link_check PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${library}> Threads::Threads)
-  target_link_options(${library}_link_check PRIVATE -Wl,--no-undefined)
+  target_link_options(${library}_link_check PRIVATE -Wl,--no-undefined ${NAMDB_TEST_LINKER})
   add_dependencies(namdb_link_check ${library}_link_check)
 endforeach()
 
