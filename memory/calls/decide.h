@@ -25,7 +25,7 @@ reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint
 reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest request);
 reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest request);
 
-// Error insufficient_privilege: the caller is no memory server.
+// Error insufficient_privilege: the caller is not a memory server.
 Status check_decider(const Caller& caller);
 
 // Another memory server answered a call with that.
