@@ -46,8 +46,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(namdb_options INTERFACE -fuse-ld=lld)
 endif()
 
-# g++ links tests by lld as well, where it is there: a program takes a tenth of a second rather than one to three. What
-# users run is linked by the system's linker.
+# g++ links tests by lld as well, where it is there: a program takes a tenth of a second rather than one to three. The
+# system's linker links all that users run.
 set(NAMDB_TEST_LINKER "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   find_program(NAMDB_LLD ld.lld PATHS /usr/lib/llvm-19/bin NO_DEFAULT_PATH)

@@ -22,7 +22,7 @@ struct OrderItem {
 
 class OrderItems {
  public:
-  // nullopt when the text is no such list, has no line or more than kMaxOrderLines, or a number is not
+  // nullopt when the text is malformed, has no line or more than kMaxOrderLines, or a number is not
   // positive.
   static std::optional<OrderItems> parse(std::string_view text);
 

@@ -4,7 +4,7 @@
 //   request  table id, then record offsets, one word each, at most kMaxMoveVersions
 //   reply    empty, when the mover has checked all of them
 //   The memory server copies the unmoved ring slots of each record to the overflow region and sets their
-//   moved bits. Offsets are outside input: those that are no records of the table are skipped.
+//   moved bits. Offsets are outside input: those that are not records of the table are skipped.
 // SNAPSHOT (method 17), server 0: a double-collected copy of the timestamp vector, taken by the handler in
 //   its own memory after the call arrived.
 //   request  empty

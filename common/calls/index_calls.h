@@ -100,7 +100,7 @@ void append(std::string& bytes, const IndexDoubt& doubt);
 std::string encode(const IndexSeek& seek);
 std::string encode(const IndexSeekResult& result);
 
-// nullopt when the bytes are no such message.
+// nullopt when the bytes are malformed.
 std::optional<std::vector<IndexChange>> decode_index_changes(std::string_view bytes);
 std::optional<std::vector<IndexChangeResult>> decode_index_results(std::string_view bytes);
 std::optional<std::vector<IndexVerdict>> decode_index_verdicts(std::string_view bytes);

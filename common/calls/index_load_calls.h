@@ -27,7 +27,7 @@ struct IndexLoad {
 };
 
 std::string encode(const IndexLoad& load);
-// nullopt when the bytes are no such request, or its keys do not ascend.
+// nullopt when the request is malformed, or its keys do not ascend.
 std::optional<IndexLoad> decode_index_load(std::string_view bytes);
 
 }  // namespace namdb::calls

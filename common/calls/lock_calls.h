@@ -33,7 +33,7 @@ struct LockRequest {
 };
 
 void append(std::string& request, const LockRequest& lock);
-// nullopt if the request is malformed, names words outside the region, or has words that are no locks.
+// nullopt if the request is malformed, names words outside the region, or has words that are not locks.
 std::optional<std::vector<LockRequest>> decode_lock(std::string_view request, const RegionLength& region,
                                                     std::uint64_t max_reply_bytes);
 

@@ -86,7 +86,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::atomic<bool> leaving_{false};
 };
 
-// Bytes that are no UTF-8 are replaced, so that each line can be read.
+// Bytes that are not UTF-8 are replaced, so that each line can be read.
 std::string quoted(spdlog::string_view_t text) {
   return nlohmann::json(std::string(text.data(), text.size()))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

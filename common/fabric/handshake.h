@@ -2,7 +2,7 @@
 // a Greeting; with a cluster key the client sends a proof, and the server an Answer with its own; then the
 // client sends a Hello, and the server an Answer with the welcome. Everything received is outside input; a
 // peer that is refused gets a Status with the reason. Little-endian, no padding between the pieces, each of
-// which is followed by its CRC-32C: a flipped bit ends the connection, and is no wrong key.
+// which is followed by its CRC-32C: a flipped bit ends the connection, and is not reported as a wrong key.
 //
 // Where the connection is to be encrypted, a Share follows each Greeting, the proofs cover all of these, and
 // everything behind the proofs is encrypted. Both sides must want it: nobody gives in, so nobody between them

@@ -123,7 +123,7 @@ class Schema {
   bool chained() const { return chained_; }
   std::optional<std::uint32_t> find(std::string_view name) const;
   bool is_key_column(std::uint32_t column) const { return key_position_[column] >= 0; }
-  // Where in the key bytes the column comes: 0, 1, ...; -1 when it is no part of the key.
+  // Where in the key bytes the column comes: 0, 1, ...; -1 when it is not in the key.
   int key_position(std::uint32_t column) const { return key_position_[column]; }
 
   // Offset of the column's field in the row, after the null bitmap.

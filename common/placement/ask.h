@@ -16,7 +16,7 @@ namespace namdb::placement {
 // An answer that takes longer is not awaited.
 inline constexpr std::uint64_t kAnswer_ns = 2 * kSecond_ns;
 
-// The bytes of a hello (proto/control.proto) of a peer that is no worker.
+// The bytes of a hello (proto/control.proto) of a peer that is not a worker.
 using MakeHello = std::function<std::string()>;
 
 // Makes the call. Its error; connection_failure where the answer takes longer than `patience_ns`, and the

@@ -17,7 +17,7 @@ bool is_address(std::string_view address) {
   return !address.empty() && address.size() <= kMaxAddress_bytes;
 }
 
-// Nullopt: they are none of a place at that address.
+// Nullopt: they do not belong to a place at that address.
 std::optional<std::vector<std::string>> take_copies(calls::Fields& fields, std::string_view primary) {
   const std::size_t count = fields.take<std::uint8_t>();
   if (count > kMaxCopies) return std::nullopt;

@@ -36,7 +36,8 @@ class ConfigurationStore {
   // Where it is, for messages.
   virtual std::string name() const = 0;
   // All changes that were made before this began are in it. Errors: connection_failure: it does not answer
-  // now, and may later; configuration: the value there is none of this program's, or the store refuses us.
+  // now, and may later; configuration: the value there is not of this program, or the store refuses its
+  // requests.
   virtual reactor::Task<Result<Stored>> read() = 0;
   // Makes `next` the value if the revision is still that one. False: it is not, and nothing has changed.
   // Errors: those of read(). Behind connection_failure nobody knows whether the change was made, or will be

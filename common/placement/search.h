@@ -38,7 +38,7 @@ class PlaceSearch {
   static constexpr std::uint64_t kPatience_ns = 500 * kMillisecond_ns;
   static constexpr std::uint64_t kLinger_ns = 10 * kMillisecond_ns;
 
-  // The executor outlives this. `known`: the places that flags name. `make_hello`: of a peer that is no
+  // The executor outlives this. `known`: the places that flags name. `make_hello`: of a peer that is not a
   // worker.
   PlaceSearch(reactor::Executor& executor, MakeHello make_hello, Configuration known);
   PlaceSearch(const PlaceSearch&) = delete;

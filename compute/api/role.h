@@ -17,7 +17,7 @@ namespace namdb::storage {
 
 // As a grantee: everybody. As an owner: nobody, the object belongs to the superusers.
 inline constexpr std::uint32_t kNoRole = 0;
-// A session's role whose name is none of those that there are: it has what everybody has.
+// A session's role that does not exist: it has only the rights of PUBLIC.
 inline constexpr std::uint32_t kUnknownRole = 0xffff'ffff;
 // In a RoleChange, the new role at that position + this.
 inline constexpr std::uint32_t kNewRole = 0xc000'0000;

@@ -157,8 +157,8 @@ class Transaction {
   virtual reactor::Task<Status> confirm_primaries() { co_return Status(); }
 
   // Ends the transaction. Ok: committed, and visible to every snapshot taken from now on (but see
-  // answer_when_logged()). Errors with
-  // info().retry: aborted, nothing happened. unknown_outcome: committed or aborted. Other errors: aborted.
+  // answer_when_logged()). Errors with info().retry: aborted, nothing happened; unknown_outcome: committed or
+  // aborted; other errors: aborted.
   virtual reactor::Task<Status> commit() = 0;
   // Forgets everything; no effect after commit(). The destructor does the same.
   virtual void abort() = 0;

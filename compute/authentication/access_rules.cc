@@ -12,7 +12,7 @@
 namespace namdb::authentication {
 namespace {
 
-// A word of a rule: names between commas. Those that stood in quotes are no keywords.
+// A word of a rule: names between commas. Words in quotes are not keywords.
 struct Name {
   std::string text;
   bool quoted = false;

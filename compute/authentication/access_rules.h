@@ -24,7 +24,7 @@ namespace namdb::authentication {
 // An IPv4 or IPv6 address; IPv4 within IPv6 (::ffff:1.2.3.4) is IPv4.
 class NetworkAddress {
  public:
-  // Without brackets; a zone (`%eth0`) is left out. nullopt: it is no such address.
+  // Without brackets; a zone (`%eth0`) is left out. nullopt: the address is malformed.
   static std::optional<NetworkAddress> parse(std::string_view text);
   std::uint32_t bits() const { return is_ipv6_ ? 128 : 32; }
   // Whether the first `bits` bits are those of the other one, which has as many.

@@ -36,7 +36,7 @@ std::string scram_verifier(std::string_view password);
 ScramVerifier make_scram_verifier(std::string_view password, std::string_view salt, std::uint32_t iterations);
 
 std::string to_text(const ScramVerifier& verifier);
-// nullopt: the text is no verifier.
+// nullopt: the text is not a verifier.
 std::optional<ScramVerifier> parse_scram_verifier(std::string_view text);
 inline bool is_scram_verifier(std::string_view text) {
   return parse_scram_verifier(text).has_value();

@@ -51,7 +51,7 @@ reactor::Task<Status> read_changes(Cluster* cluster, std::uint64_t version, std:
       changes->roles_version = reply.roles_version();
       co_return Status();
     }
-    // The entries so far are no version of the catalog.
+    // The entries so far are not yet a version of the catalog.
     request.set_known_version(0);
     request.set_position(reply.position());
     request.set_listing(reply.listing());

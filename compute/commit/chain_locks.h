@@ -2,7 +2,7 @@
 //
 // A chain's lock word is a latch: a CAS is posted, with READs of the chain's buckets behind it, and the bytes
 // READ behind the lock decide, not those that the lookups saw. A chain that another commit has changed, or
-// holds, is no conflict, since other keys share the chain; only an entry of the same key is a conflict.
+// holds, does not conflict, since other keys share the chain; only an entry of the same key is a conflict.
 //  - The word has changed: the CAS is posted again, from the word that was found.
 //  - Another commit holds the chain: the commit waits, at most kPatience_ns. There is no deadlock: a commit
 //    that waits for a chain holds no chain with a greater address. Those that it had taken are released with

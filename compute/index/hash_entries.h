@@ -16,7 +16,7 @@
 // of the index and adds entries for its own writes. The builder enters a row in a transaction that reads it;
 // where reads are not validated it also writes the row, without a change. So of the builder and a transaction
 // that changes the row at the same time only one commits: no entry is left of values that the row had before.
-// A writer whose row is not entered yet finds no old entry to delete; that is no error.
+// A writer whose row is not entered yet finds no old entry to delete; that is not an error.
 //
 // Under timestamps a reader may be older than the builder and run after it. So an entry whose first version
 // is newer than the reader counts, too; its row decides.

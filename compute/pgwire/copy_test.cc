@@ -110,7 +110,7 @@ TEST_CASE("an error in the middle of COPY leaves nothing, and the rest of the da
   CHECK(error.field('C') == "23505");
   error = fails(copy_data("\\N\ta\t\\N\n"));
   CHECK(error.field('C') == "23502");
-  // Bytes that are no text, as they come and as escapes.
+  // Bytes that are not text, as they come and as escapes.
   for (const char* line :
        {"1\ta\t\\N\n2\xff\tb\t\\N\n", "1\ta\t\\N\n\xff\n", "1\ta\t\\N\n2\\xff\tb\t\\N\n"}) {
     error = fails(copy_data(line));

@@ -119,7 +119,7 @@ TEST_CASE("bytes behind the request for TLS are refused", "[tls]") {
   const auto messages = client.ask(kSslRequest + kStartup);
   CHECK(sqlstate(messages) == "08P01");
   CHECK(client.pipe().server_closed);
-  // A moment later they are no TLS.
+  // A moment later they are not TLS.
   TestClient later(world);
   later.pipe().peer = "192.0.2.7:4001";
   later.connect();

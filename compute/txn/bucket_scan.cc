@@ -268,7 +268,7 @@ Status BucketScan::see_bucket(const Bucket& bucket, const BucketPlace& place) {
   return Status();
 }
 
-// The first rows come before all places are gathered: there may be no need for more.
+// The first rows come before all places are gathered: the statement may need no more.
 reactor::Task<bool> BucketScan::order_places() {
   if (order_ == Order::as_found) co_return false;
   const bool first = std::exchange(gathers_, kPlacesAtOnce) != kPlacesAtOnce;

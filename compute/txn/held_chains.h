@@ -1,5 +1,5 @@
 // The bucket chains whose locks a commit holds, as the validation of its reads needs them. A lock of its own
-// is no conflict: the chain counts as it was before it was locked.
+// does not conflict: the chain counts as it was before it was locked.
 #pragma once
 
 #include <optional>

@@ -78,9 +78,8 @@ class PassiveInstalls {
   // Whether an install that writes so many bytes may be given to begin().
   bool takes(std::size_t written_bytes) const { return written_bytes <= kMost_bytes && !gate_.closing(); }
   // Posts it, unless the database installs by calls, which are posted a moment later, or the commit is
-  // deferred. Takes over the
-  // generation, and the counter (ExecutionSlot::begin_commit). Counts into `counters`, calls of earlier ones
-  // too; no round trips.
+  // deferred. Takes over the generation, and the counter (ExecutionSlot::begin_commit). Counts into
+  // `counters`, calls of earlier ones too; no round trips.
   void begin(PassiveInstall install, fabric::OperationCounters& counters);
   // Waits for what is under way; before destruction, and before the slots are given back.
   reactor::Task<void> close();

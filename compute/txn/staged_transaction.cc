@@ -273,7 +273,7 @@ void StagedTransaction::expect_records() {
 
 void StagedTransaction::note_primary_violation(RowId id) {
   const Access& access = rows()[id];
-  // The entries of an index are no rows of its table.
+  // The entries of a hash index are not rows of its table.
   if (access.table->schema.chained() || !access.found()) return;
   const std::span<const std::byte> bytes = row(id).bytes();
   txn::Violation violation{access.table, access.table->primary_key_name(), {}, {bytes.begin(), bytes.end()}};

@@ -29,7 +29,7 @@ namespace namdb::compute {
 class RegionFinder {
  public:
   struct Callbacks {
-    placement::MakeHello hello;   // the bytes of that of a peer that is no worker
+    placement::MakeHello hello;   // the bytes of that of a peer that is not a worker
     std::function<void()> moved;  // some region is elsewhere; may be empty
     // Asks the configuration store. Empty: there is none.
     std::function<reactor::Task<Result<placement::Configuration>>()> ask_store;

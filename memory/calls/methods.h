@@ -36,7 +36,7 @@ struct Method {
   bool answered_by(const ServerState& server) const;
 };
 
-// Null for a number that is no method.
+// Null for a number that is not a method.
 const Method* find_method(std::uint16_t number);
 
 namespace handlers {

@@ -1,4 +1,4 @@
-// NOTE_DELETES (common/calls/hot_calls.h): the records are tombstones from now on. Offsets that are no
+// NOTE_DELETES (common/calls/hot_calls.h): the records are tombstones from now on. Offsets that are not
 // records of the table are skipped.
 #include "memory/calls/methods.h"
 

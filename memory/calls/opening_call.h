@@ -7,7 +7,7 @@
 
 namespace namdb::memory {
 
-// Error: the caller is no memory server; or this one does not open together with others.
+// Error: the caller is not a memory server; or this one does not open together with others.
 Result<OpeningService*> opening_service_for(const Caller& caller);
 
 }  // namespace namdb::memory

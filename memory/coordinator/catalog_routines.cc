@@ -1,5 +1,5 @@
 // The catalog's part about routines. A routine may have the name of a table or an index, but not if it is a
-// view; its number is none of theirs.
+// view; its number is not used by any of them.
 #include "memory/coordinator/catalog.h"
 
 namespace namdb::memory {

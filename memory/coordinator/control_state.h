@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kIdsAhead = 1024;
 // The entry that creates a database with these options.
 control::ControlEntry first_control_entry(const Options& options, std::uint64_t database_id);
 
-// Errors corrupt_data: the bytes are no such message; configuration: a newer program wrote them. The message
+// Errors corrupt_data: the message is malformed; configuration: a newer program wrote them. The message
 // names the field and the program.
 Result<control::ControlEntry> read_control_entry(std::span<const std::byte> bytes);
 Result<control::TableRecord> read_table_record(std::span<const std::byte> bytes);

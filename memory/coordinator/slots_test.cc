@@ -177,7 +177,7 @@ TEST_CASE("where the vector is partitioned, server 0 has the words of its positi
   CHECK(length() == 2);
   CHECK(word(0) == layout::Stamp{slots[0].slot(), 0});
   CHECK(word(1) == layout::Stamp{slots[2].slot(), 0});
-  // A copy of a part is no snapshot.
+  // A copy of a part is not a snapshot.
   CHECK(client->call(calls::kSnapshotMethod, "").status().code() == ErrorCode::protocol_violation);
 
   const Slots& known = *cluster.server->slots();

@@ -139,7 +139,7 @@ TEST_CASE("a hash index that makes no sense is refused", "[index]") {
   test.wanted.set_name("i");
   const auto id = test.create(*test.client);
   REQUIRE(id.ok());
-  // An index has no index, and is no table.
+  // An index has no index, and is not a table.
   index.set_table(*id);
   test.wanted.set_name("j");
   CHECK(test.create(*test.client).status().code() == ErrorCode::undefined_table);

@@ -17,7 +17,7 @@ namespace namdb::memory {
 
 std::vector<std::byte> mark_record(std::uint64_t mark);
 std::vector<std::byte> block_record(const RecordBlock& block);
-// nullopt where the bytes are no such record.
+// nullopt where the bytes are not a record of grants.
 std::optional<std::uint64_t> read_mark_record(std::span<const std::byte> record);
 std::optional<RecordBlock> read_block_record(std::span<const std::byte> record);
 

@@ -28,7 +28,7 @@ struct JournalRecord {
   layout::JournalEntry entry;  // with its items, whose spans point into the record
 };
 
-// nullopt where the record is no complete entry of this host.
+// nullopt where the record is not a complete entry of this host.
 std::optional<JournalRecord> read_journal_record(std::span<const std::byte> record, layout::ServerId host);
 
 }  // namespace namdb::memory

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kRoomStep_bytes = 256U << 10;
 // Looks at the ring with only a yield in between, before a FLUSH waits by time.
 constexpr int kYields = 2;
-// So many numbers of extents are no matter.
+// The list of extents may have so many repetitions before they are dropped.
 constexpr std::size_t kFewExtents = 64;
 
 }  // namespace

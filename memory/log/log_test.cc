@@ -87,7 +87,8 @@ reactor::Task<void> reclaim_some(Life* life, Log* log, int count) {
   }
 }
 
-// Reads everything and compares; the reader is at the end then. An error of the disk is no mistake.
+// Reads everything and compares; the reader is at the end then. An error of the disk does not show a mistake
+// of the log.
 reactor::Task<Status> read_back(Life* life, LogReader* reader) {
   History& history = life->history;
   Status status = co_await reader->open(history.reclaimed, kIdentity.owner);

@@ -228,7 +228,7 @@ reactor::Task<Status> Arrival::copy() {
     ++rounds_;
     status = co_await connect();
     if (status.ok()) status = co_await copy_round();
-    // A file or a hold that is gone, or a pause that was too short, is no reason to give up.
+    // A file or a hold that is gone, or a pause that was too short, does not end the arrival.
     if (status.ok() || is_fatal(status) || gate_.closing() || status.code() == ErrorCode::disk_full ||
         status.code() == ErrorCode::configuration)
       break;

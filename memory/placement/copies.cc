@@ -447,7 +447,7 @@ reactor::Task<void> Copies::depose(Configuration configuration, PlaceState state
   const std::string where =
       "the region of memory server " + std::to_string(server_.options.server_id) + " is at " + place.address;
   deposed_ = true;
-  // From here on a log that has ended is no failure of the disk.
+  // From here on a log that has ended does not mean a failure of the disk.
   server_.departed = where;
   log_.end_now(Status(ErrorCode::cannot_connect_now, where + " now"));
   wake_all();

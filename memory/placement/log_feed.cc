@@ -82,7 +82,7 @@ reactor::Task<Result<LogFeed::Blocks>> LogFeed::read(LogTail begin, bool chained
   const Log::Pause end = log_.end();
   const std::uint64_t limit = begin.segment == end.segment ? end.offset : log_.segment_bytes();
   if (begin.segment > end.segment || begin.offset >= limit) {
-    // It is not on disk yet, and the memory has it soon; or it is no place of this log.
+    // It is not on disk yet, and the memory has it soon; or the log has no such place.
     const bool ours = !chained || std::ranges::any_of(log_.tails(), [&](const LogTail& tail) {
       return tail.next_block(log_.segment_bytes()) == begin;
     });

@@ -131,7 +131,7 @@ reactor::Task<Status> RegionHost::depart(placement::HandOverRequest request) {
         : Status(ErrorCode::object_not_in_prerequisite_state, status.message());
   }
   claimed_ = request.claim;
-  // From here on a log that has ended is no failure of the disk.
+  // From here on a log that has ended does not mean a failure of the disk.
   server_.departed = where;
   PlaceRecord record = keeper_.record();
   record.state = PlaceState::departed;

@@ -50,7 +50,7 @@ class Tombstones {
         epoch_(epoch),
         reclaimer_(reclaimer) {}
 
-  // `record` may be any offset: one that is no deleted record is forgotten later.
+  // `record` may be any offset: one that is not a deleted record is forgotten later.
   void note(std::uint32_t table, std::uint64_t record) { noted_.push_back({table, 0, record, {}}); }
   // Notes every tombstone that it finds in the tables: for hints that never came.
   reactor::Task<void> scan();
@@ -61,7 +61,7 @@ class Tombstones {
   // Names locks that were met and are still held in a heartbeat's reply: their owners may be dead, and no
   // other worker may ever come there. Up to `limit` in all of the reply.
   void describe(control::HeartbeatReply& reply, int limit) const;
-  // Not reclaimed yet; some of them may be no deleted records.
+  // Not reclaimed yet; some of them may not be deleted records.
   std::uint64_t pending() const;
 
  private:

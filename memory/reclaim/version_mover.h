@@ -34,7 +34,7 @@ class VersionMover {
         overflow_(overflow),
         old_versions_(old_versions) {}
 
-  // `offsets` are outside input: those that are no records of the table are skipped.
+  // `offsets` are outside input: those that are not records of the table are skipped.
   reactor::Task<Status> move(std::uint32_t table, std::vector<std::uint64_t> offsets);
 
   std::uint64_t moved() const { return moved_; }

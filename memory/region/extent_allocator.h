@@ -35,7 +35,7 @@ class ExtentAllocator {
   // A contiguous run; nullopt when there is none, or when fewer than `keep_free` would be left.
   std::optional<ExtentRun> allocate(std::uint64_t extents, std::uint64_t keep_free = 0,
                                     ExtentUse use = ExtentUse::other);
-  // That run. nullopt when it is no run of free extents, not even behind the end of those that there are.
+  // That run. nullopt when it is not a run of free extents, not even behind the end of those that there are.
   std::optional<ExtentRun> claim(std::uint64_t offset, std::uint64_t extents);
   // Any part of allocated runs; it counts as dirty.
   void free(std::uint64_t offset, std::uint64_t extents);

@@ -154,7 +154,7 @@ TEST_CASE("lives of places never go back, whatever comes and goes", "[grants]") 
         lives.empty()
             ? 0
             : std::next(lives.begin(), static_cast<std::ptrdiff_t>(random.below(lives.size())))->first;
-    // A place whose block is there: births of lives that are over are no news, that of the last one is.
+    // A place whose block is there: births of lives that are over change nothing, that of the last one does.
     if (!records.block_of(place)) continue;
     CHECK(records.life(place) >= lives[place] - (records.used(place) ? 1 : 0));
     if (records.used(place)) CHECK(records.life(place) < lives[place]);

@@ -58,7 +58,7 @@ class SlabAllocator {
   std::uint64_t block_bytes() const { return block_bytes_; }
 
   // --- lives of places of records ---
-  // The number under which the place was granted last; 0 if never in its block, or if it is no place.
+  // The number under which the place was granted last; 0 if never in its block, or if it is not a place.
   std::uint64_t last_grant(std::uint64_t offset) const;
   // A birth there, an entry that creates a record, is news only under a greater number. That is the last
   // grant, or one less while the place is handed out and still empty: its birth may be on the way. Where the
@@ -78,7 +78,7 @@ class SlabAllocator {
   // Takes the block, with all places free and never granted. Its bytes are zero. False where something else
   // is, or if no such block can be.
   bool claim_block(const RecordBlock& block);
-  // Gives back the block that begins there, whatever is in use; its places are no places any more.
+  // Gives back the block that begins there, whatever is in use; its places cease to exist.
   void release_block(std::uint64_t offset);
   // The block that holds the place; nullopt if no place begins there.
   std::optional<RecordBlock> block_of(std::uint64_t offset) const;

@@ -1,6 +1,7 @@
 #include "memory/region/visibility.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "common/layout/record.h"
 
@@ -8,21 +9,21 @@ namespace namdb::memory {
 
 bool CopiedVisibility::learn(std::string_view vector_words) {
   if (vector_words.size() % 8 != 0) return false;
-  absl::flat_hash_map<std::uint32_t, std::uint32_t> copy;
+  std::vector<layout::Stamp> copy;
   for (std::size_t i = 0; i < vector_words.size(); i += 8) {
     const layout::HeaderWord word(
         layout::load_word(reinterpret_cast<const std::byte*>(vector_words.data()) + i));
     if (word.value() == 0) continue;
     if (word.locked() || word.moved() || word.deleted()) return false;
-    copy[word.stamp().slot] = word.stamp().counter;
+    copy.push_back(word.stamp());
   }
   last_copy_.clear();
   last_slot_ = 0;
-  for (const auto& [slot, counter] : copy) {
-    std::uint32_t& known = counters_[slot];
-    known = std::max(known, counter);
-    last_copy_.insert(slot);
-    last_slot_ = std::max(last_slot_, slot);
+  for (const layout::Stamp& stamp : copy) {
+    std::uint32_t& known = counters_[stamp.slot];
+    known = std::max(known, stamp.counter);
+    last_copy_.insert(stamp.slot);
+    last_slot_ = std::max(last_slot_, stamp.slot);
   }
   return true;
 }

@@ -243,7 +243,7 @@ class BadInput(TestCase):
         bodies = {
             "endless": self.endless,
             "writing": "LOOP UPDATE t SET v = v + 1 WHERE id = 1; END LOOP;",
-            # A timeout is no error that a block can catch.
+            # A block cannot catch a timeout.
             "catching": f"LOOP BEGIN {self.endless} EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP;",
         }
         for name, body in bodies.items():

@@ -1,6 +1,6 @@
 // A server over a scene, and clients whose bytes are an input's. It ends the process where the server does
 // what no bytes may make it do: a connection that waits for nothing that could come, a statement that runs
-// on after it was canceled, an answer that is no sequence of whole messages, or memory and transactions
+// on after it was canceled, an answer that is not a sequence of whole messages, or memory and transactions
 // that stay behind.
 #pragma once
 

@@ -49,7 +49,7 @@ class ControlPlane {
   // Errors are the transport's, the server's own, and connection_failure when it does not answer in time.
   Status call(const std::string& address, std::uint16_t method, const google::protobuf::MessageLite& request,
               google::protobuf::MessageLite& reply);
-  // The same with bytes that are no messages.
+  // The same with bytes that are not messages.
   Result<std::string> call_bytes(const std::string& address, std::uint16_t method, std::string request);
   // Makes the same call at all these servers, and returns when all have ended. Calls `watch` now and then
   // meanwhile.

@@ -4,9 +4,9 @@
 // Guarantees: up returns when every compute server accepts clients, or fails with the reason and leaves
 // nothing running that it started; it starts only what is not running, so that calling it twice does nothing,
 // and calling it after a daemon died starts that one again. But with durability `memory` and several memory
-// servers all are restarted together when one died: they are empty then, for none has a use without the
-// others' data. Only processes
-// that an up of the same folder started are ever signalled. Two calls on one folder wait for each other.
+// servers all are restarted together when one died, and are empty then: a server's data is of no use without
+// the others'. Signals go only to processes that an up of the same folder started. Two calls on one folder
+// wait for each other.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,8 @@ std::vector<HostView> view_hosts(ControlPlane& control, std::vector<std::string>
 // All that the hosts know together.
 placement::Configuration merge_configurations(const std::vector<HostView>& hosts);
 
-// A line on a terminal that the next one replaces; nothing where standard error is no terminal. "" clears it.
+// A line on a terminal that the next one replaces; nothing where standard error is not a terminal. "" clears
+// it.
 void show_progress(const std::string& line);
 
 }  // namespace namdb::namctl

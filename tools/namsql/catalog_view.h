@@ -18,7 +18,7 @@ struct CatalogList {
   std::string statement;
   bool counts_rows = true;
 };
-// With a pattern only what matches it. Nothing for a command that is no list.
+// With a pattern only what matches it. Nothing for a command that lists nothing.
 std::optional<CatalogList> catalog_list(std::string_view command, const std::optional<std::string>& pattern);
 
 // Each relation that matches the pattern. Nothing if the catalogs could not be read:

@@ -12,7 +12,7 @@
 
 namespace namdb::namsql {
 
-// Counters by the name of a procedure or the kind of a statement, and by metric. Those that are no costs of
+// Counters by the name of a procedure or the kind of a statement, and by metric. Those that are not costs of
 // transactions (`memory`, `reactor`) are left out.
 using OperationCounts = std::map<std::string, std::map<std::string, std::uint64_t>>;
 

@@ -33,7 +33,7 @@ std::unique_ptr<RowFormat> make_csv_format();
 // else is a string. A column with the name of one before it gets a number: a, a_2.
 std::unique_ptr<RowFormat> make_json_format();
 
-// With quotes. Bytes that are no UTF-8 become U+FFFD.
+// With quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 
 }  // namespace namdb::namsql

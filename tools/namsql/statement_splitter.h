@@ -44,7 +44,7 @@ class StatementSplitter {
   Piece take_pending();
   // Forgets the statement that has begun, and keeps the rest of the text.
   void drop_pending() { (void)take_pending(); }
-  // So many lines of the source were no statements: rows of COPY.
+  // So many lines of the source were not statements but rows of COPY.
   void skip_lines(std::size_t count) { line_ += count; }
 
  private:

@@ -25,7 +25,7 @@ std::size_t width_of(std::uint32_t code_point);
 std::size_t display_width(std::string_view text);
 
 // The text as it may be sent to a terminal: tabs are filled up to the next multiple of 8 columns, other
-// control characters and bytes that are no UTF-8 are written as \x1B. Line ends stay with LineEnds::keep.
+// control characters and bytes that are not UTF-8 are written as \x1B. Line ends stay with LineEnds::keep.
 enum class LineEnds : std::uint8_t { keep, escape };
 std::string printable(std::string_view text, LineEnds line_ends = LineEnds::escape);
 

@@ -12,7 +12,7 @@ namespace namdb::fabric::tcp {
 
 // Which connections are encrypted. Both ends must want the same of a connection.
 enum class Encryption : std::uint8_t {
-  between_machines,  // where there is a key, and the peer's address is none of loopback
+  between_machines,  // where there is a key, and the peer's address is not loopback
   off,
   required,  // all; needs a key
 };

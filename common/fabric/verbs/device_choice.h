@@ -20,7 +20,7 @@ namespace namdb::fabric::verbs {
 Result<reactor::SocketAddress> resolve(const std::string& address, bool to_listen);
 
 // The HOST to bind to, of AF_INET or AF_INET6, for the chosen device, port and GID; of a choice without a
-// GID the first one of that family. Empty where no device is chosen, or where GIDs are no addresses
+// GID the first one of that family. Empty where no device is chosen, or where GIDs are not addresses
 // (InfiniBand). Errors (configuration): there is no such device, port or GID.
 Result<std::string> host_of(const DeviceChoice& choice, int family);
 

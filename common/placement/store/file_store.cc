@@ -55,7 +55,7 @@ bool refuses(int error_number) {
   }
 }
 
-// Nullopt behind an error, which is in errno; EFBIG: it is no file of ours.
+// Nullopt behind an error, which is in errno; EFBIG: too long for a file of the store.
 std::optional<std::string> read_all(int descriptor) {
   std::string text;
   char piece[16384];

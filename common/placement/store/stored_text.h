@@ -14,9 +14,9 @@
 
 namespace namdb::placement {
 
-// Error configuration: it would not be read back: it is malformed, or an address is no text.
+// Error configuration: it could not be read back, since it is malformed or an address is not text.
 Result<std::string> write_stored(const Configuration& configuration);
-// Outside input. Error configuration: it is no such text, is damaged, or has a newer format.
+// Outside input. Error configuration: the text is malformed, is damaged, or has a newer format.
 Result<Configuration> read_stored(std::string_view text);
 
 }  // namespace namdb::placement

@@ -5,8 +5,8 @@
 //                           records keep one version
 //   the commit's timestamp  the oldest that will do: at least those of the versions that were read, newer
 //                           than the leases of those that are displaced, than the floors, and than the last
-//                           commit of its session. A row that others have overwritten since it was read is no
-//                           conflict if its lease reaches that far.
+//                           commit of its session. A row that others have overwritten since it was read does
+//                           not conflict if its lease reaches that far.
 //
 // Timestamps start at 0 with the data, and there are no clocks. The serial order is that of timestamps, not
 // of time: a transaction may go before one of another session that has already committed, as long as it has

@@ -1,6 +1,6 @@
 // information_schema._pg_expandarray(array), by which clients read the columns of keys: in the list of a
-// SELECT it gives a row of two columns for each element, x (the element) and n (its number). Here are no
-// values of several columns, so such a statement is written anew, with a column for each of the two.
+// SELECT it gives a row of two columns for each element, x (the element) and n (its number). A
+// column has no fields here, so such a statement is written anew, with a column for each of the two.
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>

@@ -53,7 +53,7 @@ struct Scope {
   const Relation& relation_of(std::uint32_t column) const;
 };
 
-// The error of a name that is no relation of the scope.
+// The error of a name that is not a relation of the scope.
 Status missing_relation(const Scope& scope, std::string_view name);
 std::string table_name_of(const Source& source);
 std::vector<Scope::Column> columns_of(const Source& source);

@@ -69,7 +69,7 @@ Result<ExprPtr> bind_of_enumeration(ExpressionBinder& expressions, std::string_v
   const TypeId array = *array_type(enumeration);
   const bool of_element = name == "array_append" || name == "array_prepend" || name == "array_remove" ||
                           name == "array_replace" || name.starts_with("array_position");
-  // Its positions are integers only here: values of another type are none of its own.
+  // Its positions are integers only here: it has no overload for values of another type.
   const std::size_t value_at = name == "array_prepend" ? 0 : 1;
   for (std::size_t i = 0; i < args.size(); ++i) {
     const TypeId type = args[i]->type.id;

@@ -71,7 +71,7 @@ Status bind_kept_query(StatementBinder& binder, const Json& clause, const Json& 
 Result<Plan> add_kept_queries(StatementBinder& binder, Plan plan);
 // Binds the query of WITH, where its name stands.
 Result<BoundQuery> bind_common_query(StatementBinder& binder, const CommonTable& table);
-// A SELECT that is no set operation. WITH is bound.
+// A SELECT that is not a set operation. WITH is bound.
 Result<BoundQuery> bind_plain_select(StatementBinder& binder, const Json& body, OuterRows* outer,
                                      UnknownColumns unknown);
 // The output column whose position a constant gives, for that clause.

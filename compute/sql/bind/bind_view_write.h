@@ -24,7 +24,7 @@ struct ViewChange {
   bool is_read = false;           // the statement names columns that it reads
   const char* targets = nullptr;  // the list of what it assigns; null: there is none
 };
-// nullopt: the statement's relation is no view. object_not_in_prerequisite_state: it cannot be changed.
+// nullopt: the statement's relation is not a view. object_not_in_prerequisite_state: it cannot be changed.
 Result<std::optional<ChangedView>> bind_changed_view(StatementBinder& binder, const Json& body,
                                                      const ViewChange& change);
 

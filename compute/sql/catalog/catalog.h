@@ -45,12 +45,12 @@ struct CatalogRelation {
   std::uint32_t column = 0;                // of a sequence: the column that owns it
   // Of kind S. Without a `table` no column owns it.
   std::shared_ptr<const CatalogSequence> sequence;
-  // Of kinds C and F: a CHECK, or a foreign key with the table that it references. They are no relations, but
-  // have identities.
+  // Of kinds C and F: a CHECK, or a foreign key with the table that it references. They are not relations,
+  // but have identities.
   const storage::TableCheck* check = nullptr;
   const storage::ForeignKey* foreign_key = nullptr;
   storage::TableRef referenced;
-  ViewRef view;  // null: it is no view, or one of PostgreSQL's
+  ViewRef view;  // null: it is not a view, or one of PostgreSQL's
 
   bool is_table() const { return kind == 'r' && table != nullptr; }
   bool is_primary_key() const { return kind == 'i' && (index == nullptr || index->primary); }

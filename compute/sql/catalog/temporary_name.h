@@ -30,7 +30,7 @@ inline std::string_view without_prefix(std::string_view stored_name) {
   const std::size_t mark = stored_name.find(kTemporaryMark);
   return mark == std::string_view::npos ? stored_name : stored_name.substr(mark + 1);
 }
-// The slot in the prefix; nullopt: it is no such name.
+// The slot in the prefix; nullopt: the name is not a temporary one.
 inline std::optional<std::uint32_t> temporary_slot(std::string_view stored_name) {
   const std::size_t begin = kTemporarySchema.size() + 1;
   if (!is_temporary(stored_name) || !stored_name.starts_with(kTemporarySchema)) return std::nullopt;

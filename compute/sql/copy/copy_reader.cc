@@ -70,7 +70,7 @@ std::size_t CopyReader::find_line_end(std::string_view text) {
       }
       continue;
     }
-    // An escaped quote is two of them, or is behind another character that is no quote.
+    // An escaped quote is two of them, or is behind another character that is not a quote.
     if (escaped_) {
       escaped_ = false;
     } else if (quoted_ && c == options_.escape && options_.escape != options_.quote) {

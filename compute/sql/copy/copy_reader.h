@@ -29,7 +29,7 @@ class CopyReader {
   Result<Next> next(std::vector<std::optional<std::string_view>>& fields);
   // The number of the last row's first line, from 1; of a binary row, its number.
   std::uint64_t line() const { return line_; }
-  // invalid_encoding: the bytes of the last line are no text. next() only looks at them where it finds
+  // invalid_encoding: the bytes of the last line are not text. next() only looks at them where it finds
   // another error: strings are checked when they become values.
   Status check_encoding() const;
   // The bytes that it keeps.

@@ -68,8 +68,8 @@ class ForeignKeyChecks {
   bool defers(const Reference& reference) const;
   // The check of that waits for the transaction's end.
   Status defer(const Reference& reference, DeferredForeignKeys::Kind kind, std::span<const Datum> values);
-  // Error foreign_key_violation: a child has one of the values. `may_exist`: that is no error where another
-  // parent has the value by now.
+  // Error foreign_key_violation: a child has one of the values. `may_exist`: that is not an error where
+  // another parent has the value by now.
   reactor::Task<Status> check_unreferenced(Event* event, bool may_exist);
   reactor::Task<Status> change_child(const Event* event, FoundChild child);
   Status set_columns(const Event& event, const FoundChild& child, layout::RowWriter writer);

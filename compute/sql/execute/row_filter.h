@@ -33,8 +33,8 @@ class RowFilter {
     char op = ' ';  // of ExprKind::compare, with the column on the left
     const Expr* value = nullptr;
   };
-  // The conditions that AND connects, from the left. False: one of them is no such comparison, and the rest
-  // begins with it.
+  // The conditions that AND connects, from the left. False: one of the conditions is not such a comparison,
+  // and the rest begins with it.
   bool take(const Expr& condition);
   static bool holds(const Comparison& comparison, const EvalContext& context);
 

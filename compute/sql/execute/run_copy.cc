@@ -113,7 +113,8 @@ class CopyIn {
     return {};
   }
 
-  // As in PostgreSQL, bytes that are no text are the error of a line, whatever else is wrong with it.
+  // As in PostgreSQL, bytes that are not text are the error of a line, before anything else that is wrong
+  // with it.
   Status check_encoding(std::string_view field) const {
     if (plan_.options.format == CopyFormat::binary) return {};
     if (Status status = reader_.check_encoding(); !status.ok()) return status;

@@ -39,7 +39,7 @@ class SelectCursor final : public Query {
   reactor::Task<Status> fetch_rows(Run& run, std::uint64_t max_rows);
   // With FOR UPDATE.
   reactor::Task<Status> fetch_locked(Run& run, std::uint64_t max_rows);
-  // So many rows that LIMIT has counted are none of the result.
+  // So many rows that LIMIT has counted are not in the result.
   void allow_more(std::uint64_t rows);
   Status start(Run& run);
   // Handles the next rows or the next group, or the end of them, and counts in `given` the rows that went to

@@ -1,7 +1,7 @@
 // The unique indexes of a table whose rows a statement of a block writes. A row with the same values that
 // the transaction sees, committed or its own, is the statement's error, so that a savepoint helps against it.
 // A row that another transaction commits meanwhile is found by this one's commit, which checks all once more;
-// so a statement that is its whole transaction checks nothing here. The primary key is no such index.
+// so a statement that is its whole transaction checks nothing here. The primary key is not among them.
 #pragma once
 
 #include <string>

@@ -31,10 +31,9 @@ Status generate_columns(const Run& run, const storage::Table& table,
 Status check_conditions(const Run& run, const storage::Table& table,
                         const std::vector<CheckCondition>& checks, const layout::RowView& row);
 
-// Evaluates the assignments in the context, whose row may be that one, and then writes them into it, and the
-// generated columns. Its
-// constraints are checked as above. If its primary key changes, the row stays as it is, and `moved` becomes
-// what is to be inserted in its place; null: that is refused.
+// Evaluates the assignments in the context, whose row may be that one, and then writes them and the generated
+// columns into the row. Its constraints are checked as above. If its primary key changes, the row stays as it
+// is, and `moved` becomes what is to be inserted in its place; null: that is refused.
 Status assign_row(Run& run, const storage::Table& table, const std::vector<Assignment>& assignments,
                   const std::vector<CheckCondition>& checks, const EvalContext& context, txn::RowId id,
                   std::optional<layout::Row>* moved);

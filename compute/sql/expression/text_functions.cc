@@ -41,7 +41,7 @@ Status substring(std::string_view text, std::int64_t start, std::int64_t length,
 
 constexpr std::uint32_t kCharacters = 0x110000;
 
-// Below kCharacters, also for bytes that a procedure has stored and that are no UTF-8.
+// Below kCharacters, also for bytes that a procedure has stored and that are not UTF-8.
 std::uint32_t code_point(std::string_view character) {
   if (character.size() == 1) return static_cast<unsigned char>(character[0]);
   std::uint32_t point = static_cast<unsigned char>(character[0]) & (0x7fU >> character.size());

@@ -166,8 +166,8 @@ class TimeReader {
     for (; !text_.empty() && is_blank(text_.front()); text_.remove_prefix(1)) ++skipped_;
   }
 
-  // A character of the template that is no field: a blank or a separator stands for one of these or none,
-  // another one for any character. Characters in quotes are others.
+  // A character of the template that is not a field: a blank or a separator matches one of these or nothing,
+  // any other matches one character. Characters in quotes are others.
   void pass_character() {
     const char c = pattern_.front();
     pattern_.remove_prefix(1);

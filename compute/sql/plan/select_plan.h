@@ -86,7 +86,7 @@ struct SelectPlan {
   bool first_value_decides = false;
   ExprPtr having;  // null: every group
   std::vector<ExprPtr> targets;
-  std::vector<RowLock> locks;  // their targets are no output columns, and stand behind those
+  std::vector<RowLock> locks;  // their targets are not output columns, and stand behind those
   // One of them does not wait: NOWAIT or SKIP LOCKED.
   bool locks_without_wait() const {
     for (const RowLock& lock : locks) {

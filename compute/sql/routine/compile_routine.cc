@@ -55,7 +55,7 @@ Result<std::shared_ptr<CompiledRoutine>> RoutineCompiler::compile() {
 void RoutineCompiler::declare_parameters() {
   const RoutineSignature& signature = *source_.signature();
   scope_.enter(signature.name);
-  // To a function in SQL its output parameters are no names.
+  // A function in SQL cannot name its output parameters.
   const bool inputs_only = signature.is_function && signature.language == RoutineLanguage::sql;
   std::uint32_t datum = 0;
   std::uint32_t numbered = 0;

@@ -31,8 +31,8 @@ bool reads_slots_only(const Expr& expr, Slots& slots) {
       expr.args, [&slots](const ExprPtr& argument) { return reads_slots_only(*argument, slots); });
 }
 
-// The source of a statement of one row by its key, whose values are those of `slots`; null: it is no such
-// statement.
+// The source of a statement of one row by its key, whose values are those of `slots`; null: the statement is
+// another one.
 const Source* source_by_key(const Plan& plan, Slots& slots) {
   const Source* source = nullptr;
   if (const auto* query = plan.as<SelectPlan>()) {

@@ -109,7 +109,7 @@ class RoutineCompiler {
   };
   std::vector<HandlerSlots> handlers_;
   std::size_t depth_ = 0;               // of the step that is compiled, in others
-  std::uint32_t made_datum_ = 1 << 30;  // the next number of a variable that is no datum
+  std::uint32_t made_datum_ = 1 << 30;  // the next number of a variable that is not a datum
 };
 
 }  // namespace namdb::sql

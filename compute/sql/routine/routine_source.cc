@@ -34,7 +34,7 @@ bool is_statement(std::string_view step, std::string_view member) {
          (step == "PLpgSQL_stmt_return_query" && member == "query");
 }
 
-// The text behind the := or = of an assignment. Empty: its target is no plain variable.
+// The text behind the := or = of an assignment. Empty: its target is not a plain variable.
 std::string_view assigned(std::string_view text) {
   std::size_t at = 0;
   bool quoted = false;

@@ -135,7 +135,7 @@ void remove_member(RoleActor& actor, RoleChange& change, const Role& group, std:
 Result<std::vector<std::uint32_t>> find_all(const RoleActor& actor, const std::vector<RoleName>& names) {
   std::vector<std::uint32_t> found;
   for (const RoleName& name : names) {
-    // Everybody is no role here.
+    // PUBLIC is not a role here.
     const auto role = name.kind == RoleName::Kind::everybody ? Result<std::uint32_t>(no_such_role("public"))
                                                              : actor.find(name);
     if (!role.ok()) return role.status();

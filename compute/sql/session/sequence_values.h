@@ -46,7 +46,7 @@ class SequenceValues {
   std::string serial_sequence_;  // what serial() gave last
 };
 
-// The error of a name that is no sequence.
+// The error of a name that is not a sequence.
 reactor::Task<Status> missing_sequence(txn::Engine* engine, std::string name, SequenceCommand command);
 
 }  // namespace namdb::sql

@@ -188,8 +188,8 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   void describe_error(const Status& status, const txn::Transaction& transaction);
   // An INSERT that resolves conflicts (ON CONFLICT) runs in the transaction: notes the constraints.
   void note_resolved(const Plan& plan);
-  // A row with the same key that appeared since then is no error of the statement's, but a conflict of two
-  // transactions: one tries again, and finds it.
+  // A row with the same key that appeared since then is a conflict of two transactions and not an error of
+  // the statement: one of them tries again, and finds it.
   Status as_conflict(Status status, const txn::Transaction& transaction) const;
   bool read_only() const;
 
@@ -360,7 +360,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // duplicate_object: the name of a new type is taken.
   reactor::Task<Status> check_type_name(std::string name);
 
-  // dependent_objects_still_exist: it is in use now. One that is gone already is no error.
+  // dependent_objects_still_exist: it is in use now. One that is gone already is not an error.
   reactor::Task<Status> drop_type(std::uint32_t id);
   // All of them, or none.
   reactor::Task<Status> drop_all_types(std::vector<std::uint32_t> ids);

@@ -1,6 +1,6 @@
 // The user and the role of a session, and their rights. They are kept in the session's facts, as the roles
-// are that the worker knows. The role of a session whose user was renamed or dropped is none of those that
-// there are, and has what everybody has; also when another role gets the name.
+// are that the worker knows. A session whose user was renamed or dropped has no role, only the rights of
+// PUBLIC; also when another role gets the name.
 //
 // Belongs to its session.
 #pragma once

@@ -141,7 +141,7 @@ void rename_dropped(Json& body, const TemporaryNames& names) {
 // Begin the names of views, of types and of tables of long values, and end the prefixes of temporary ones.
 constexpr std::string_view kMarks = "\x01\x02\x1f";
 
-// The members of syntax trees whose strings are no names.
+// The members of syntax trees whose strings are not names.
 constexpr std::array<std::string_view, 8> kTexts = {"A_Const",        "vals",    "oldVal",  "newVal",
                                                     "newValNeighbor", "comment", "payload", "filename"};
 

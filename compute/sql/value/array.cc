@@ -7,7 +7,7 @@
 namespace namdb::sql {
 namespace {
 
-// Each element that is no string begins with one of these.
+// Each element that is not a string begins with one of these.
 constexpr char kNull = 0;
 constexpr char kValue = 1;
 

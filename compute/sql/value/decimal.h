@@ -14,7 +14,7 @@ namespace namdb::sql {
 using Int128 = __int128;
 
 inline constexpr unsigned kMaxDecimalDigits = 38;
-// Leading zeros behind the point are no digits.
+// Leading zeros behind the point do not count as digits.
 inline constexpr unsigned kMaxDecimalScale = 127;
 
 struct Decimal {

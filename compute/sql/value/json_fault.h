@@ -1,4 +1,4 @@
-// The error of a text that is no JSON, with its DETAIL in PostgreSQL's words.
+// The error of a text that is not JSON, with its DETAIL in PostgreSQL's words.
 #pragma once
 
 #include <string_view>

@@ -146,7 +146,7 @@ std::string_view type_name(TypeId id);
 std::string type_name(const Type& type);
 
 Oid type_oid(TypeId id);
-// The type of an array's elements; `unknown`: it is no array.
+// The type of an array's elements; `unknown`: it is not an array.
 TypeId element_type(TypeId array);
 // The array of such elements; nullopt: there is none.
 std::optional<TypeId> array_type(TypeId element);

@@ -39,7 +39,7 @@ void append_bytea_text(std::string& out, std::string_view bytes);
 // That form, and the one with escapes.
 Status parse_bytea_text(std::string_view text, Arena& arena, Datum& out);
 
-// Error invalid_text: the text is no JSON.
+// Error invalid_text: the text is not JSON.
 Status check_json(std::string_view text);
 
 // Checks that the text is well-formed UTF-8 without zero bytes, as strings and statements must be.

@@ -98,7 +98,7 @@ struct Anomaly {
   std::string sentence;                   // what happened to whom, in one line
   std::vector<std::size_t> transactions;  // positions in the history
   std::vector<Key> keys;
-  std::vector<Step> cycle;  // empty if the anomaly is no cycle
+  std::vector<Step> cycle;  // empty if the anomaly is not a cycle
   // Whether the cycle needs these orders; both false: the data alone shows it.
   bool session = false;
   bool real_time = false;

@@ -146,7 +146,7 @@ TEST_CASE("a memory server that does not answer is given up after the timeout, a
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Restarts test(seed, 2, kSecond_ns);
     REQUIRE(test.run(create).ok());
-    // Silent for less than that is no reason.
+    // Silence for less than that has no effect.
     const std::size_t silent = seed % 2;
     test.world.pause(*test.cluster->memory(silent).node, kSecond_ns / 2);
     test.world.run_for(2 * kSecond_ns);

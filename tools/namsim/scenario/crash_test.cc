@@ -1,6 +1,6 @@
 // The crash table: every protocol, every victim, and of the moments of the run a share, or all with
-// NAMDB_CRASH_MOMENTS=all. Otherwise NAMDB_CRASH_MOMENTS is how many of each protocol and victim are tried; by
-// default twelve, or a share of that (Seeds).
+// NAMDB_CRASH_MOMENTS=all. Otherwise NAMDB_CRASH_MOMENTS is how many of each protocol and victim are tried;
+// by default twelve, or a share of that (Seeds).
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>

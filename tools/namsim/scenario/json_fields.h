@@ -84,7 +84,7 @@ class JsonFields {
   Status status_;
 };
 
-// The file's document. Error configuration when it cannot be read or is no JSON.
+// The file's document. Error configuration when it cannot be read or is not JSON.
 Result<nlohmann::json> parse_json(const std::string& text, const std::string& file);
 Result<std::string> read_text_file(const std::string& file);
 

@@ -11,7 +11,7 @@
 
 namespace namdb::sim {
 
-// It is no error if the table is there: a connection that was lost on the way may have created it.
+// It is not an error if the table is there: a connection that was lost on the way may have created it.
 reactor::Task<Status> create_table(txn::Engine& engine, std::string name, layout::Schema schema,
                                    std::uint64_t size_hint_rows, std::uint32_t ring_slots);
 // Inserts those rows that are not there, some at a time, patient with conflicts and with servers that are

@@ -66,7 +66,7 @@ class Workload {
   reactor::Task<Status> touch_all(txn::Engine& engine);
 
   // The memory servers are gone with all data. Until the tables are loaded again no transaction begins, and
-  // missing data is no complaint. Later records are independent of earlier ones.
+  // missing data is not reported. Later records are independent of earlier ones.
   virtual void data_is_gone();
   virtual void data_is_back() { gone_ = false; }
   bool gone() const { return gone_; }

@@ -44,7 +44,7 @@ std::set<std::string> qualifiers_in(const std::string& text) {
   return found;
 }
 
-// The table that has the alias in the statement; empty: there is none, or it is no table.
+// The table that has the alias in the statement; empty: there is none, or it is not a table.
 std::string table_of(const std::string& statement, const std::string& alias) {
   for (const Relation& relation : relations()) {
     if (relation.name == alias) return relation.name;

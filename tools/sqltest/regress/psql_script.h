@@ -29,7 +29,7 @@ class PsqlScript {
   std::optional<PsqlPiece> next();
 
   // The lines behind the statement that next() has given, up to \., which psql gives to COPY FROM STDIN. They
-  // are no pieces then.
+  // are not pieces then.
   std::string take_copy_data();
 
  private:

@@ -44,15 +44,15 @@ unsigned wire_type(layout::ColumnType type);
 
 // "-12.30" of -1230 and scale 2.
 std::string numeric_text(std::int64_t value, unsigned scale);
-// The inverse; also reads integers. nullopt when the text is no number or has more digits than fit. Digits
+// The inverse; also reads integers. nullopt when the text is not a number or has more digits than fit. Digits
 // beyond the scale must be zero.
 std::optional<std::int64_t> parse_numeric(std::string_view text, unsigned scale);
 // "2026-01-31 12:00:00.000001" of microseconds since 2000-01-01.
 std::string timestamp_text(std::int64_t value_us);
-// The inverse, with or without a fraction. nullopt when the text is no point in time.
+// The inverse, with or without a fraction. nullopt when the text is not a point in time.
 std::optional<std::int64_t> parse_timestamp(std::string_view text);
 
-// Sets a column to what PostgreSQL's text format says. corrupt_data when it is no value of the column.
+// Sets a column to what PostgreSQL's text format says. corrupt_data when it is not a value of the column.
 Status set_from_text(layout::RowWriter row, std::uint32_t position, const layout::Column& column,
                      std::string_view text);
 
