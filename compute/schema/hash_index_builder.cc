@@ -20,13 +20,9 @@ constexpr std::size_t kRowsAtOnce = 128;
 constexpr std::uint32_t kAttempts = 256;
 
 control::TableDescriptor describe(const storage::Table& table, const txn::IndexDefinition& definition) {
+  // The catalog decides on the rest: the columns, and the number of main buckets.
   control::TableDescriptor wanted;
   wanted.set_name(definition.name);
-  // As many buckets as the table has by now, and as many entries as it has rows.
-  std::uint64_t buckets = 1;
-  for (const layout::BucketArray& array : table.arrays) buckets = std::max(buckets, array.bucket_count);
-  wanted.set_buckets_per_server(buckets);
-  wanted.set_size_hint_rows(table.size_hint_rows);
   wanted.set_ring_slots(kRingSlots);
   control::HashIndex& hash = *wanted.mutable_hash_index();
   hash.set_table(table.id);

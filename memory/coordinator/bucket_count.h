@@ -1,8 +1,10 @@
-// How many main buckets a table has when it is created. Every table of rows is sized here, once, by the
-// catalog.
+// How many main buckets a table has when it is created. Every table of rows and every hash index is sized
+// here, once, by the catalog.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "common/layout/bucket.h"
 
@@ -14,6 +16,15 @@ constexpr std::uint64_t initial_buckets(std::uint64_t size_hint_rows, std::uint6
   constexpr std::uint64_t kRowsPer4Buckets = 3 * layout::kBucketEntries;
   using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(Wide{size_hint_rows} * 4 / (Wide{server_count} * kRowsPer4Buckets)) + 1;
+}
+
+// Of a hash index, on each memory server: as many as its table has by now on the one where it has grown most.
+// `doublings` has one number a memory server, or none.
+constexpr std::uint64_t buckets_by_now(std::uint64_t buckets_per_server,
+                                       std::span<const std::uint32_t> doublings) {
+  std::uint32_t most = 0;
+  for (const std::uint32_t each : doublings) most = std::max(most, each);
+  return buckets_per_server << most;
 }
 
 }  // namespace namdb::memory

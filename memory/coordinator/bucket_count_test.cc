@@ -1,5 +1,6 @@
 #include "memory/coordinator/bucket_count.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 
 namespace namdb::memory {
@@ -22,6 +23,11 @@ TEST_CASE("a table has a main bucket on each memory server, however small it is"
 TEST_CASE("the number of main buckets does not overflow", "[catalog]") {
   CHECK(initial_buckets(~std::uint64_t{0}, 1) == 2'459'565'876'494'606'883);
   CHECK(initial_buckets(~std::uint64_t{0}, ~std::uint64_t{0}) == 1);
+}
+
+TEST_CASE("a hash index has as many main buckets as its table where that has grown most", "[catalog]") {
+  CHECK(buckets_by_now(35, {}) == 35);
+  CHECK(buckets_by_now(35, std::array<std::uint32_t, 3>{0, 2, 1}) == 140);
 }
 
 }  // namespace

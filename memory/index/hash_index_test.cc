@@ -71,6 +71,16 @@ struct Subject {
       bytes += part.purpose() == control::MEMORY_INDEXES ? part.bytes() : 0;
     return bytes;
   }
+  // The number of main buckets of a table, as the catalog describes it; 0: it is not there.
+  std::uint64_t buckets_of(const std::string& name) {
+    const auto reply =
+        client->call<control::GetCatalogReply>(control::GET_CATALOG, control::GetCatalogRequest());
+    REQUIRE(reply.ok());
+    for (const control::TableDescriptor& each : reply->tables()) {
+      if (each.name() == name) return each.buckets_per_server();
+    }
+    return 0;
+  }
   void let_go() {
     for (int i = 0; i < 10; ++i) {
       REQUIRE(client->acknowledge_all().ok());
@@ -83,6 +93,13 @@ struct Subject {
   std::uint32_t table = 0;
   control::TableDescriptor wanted;
 };
+
+TEST_CASE("a hash index whose size is left open has as many buckets as its table", "[index]") {
+  Subject test;
+  test.wanted.clear_buckets_per_server();
+  REQUIRE(test.create(*test.client).ok());
+  CHECK(test.buckets_of("i") == test.buckets_of("t"));
+}
 
 TEST_CASE("a hash index is building once its table is finished, until its builder says that it is ready",
           "[index]") {
