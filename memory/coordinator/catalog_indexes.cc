@@ -1,5 +1,7 @@
 // The catalog's part about secondary indexes.
 #include <algorithm>
+#include <cstddef>
+#include <span>
 
 #include "common/layout/hash_entry.h"
 #include "common/layout/index_key.h"
@@ -35,8 +37,11 @@ Status Catalog::make_hash_index(control::TableDescriptor& table) const {
   index.set_ready_version(0);
   // As many entries as the table has rows.
   if (table.size_hint_rows() == 0) table.set_size_hint_rows(indexed->size_hint_rows());
-  if (table.buckets_per_server() == 0)
-    table.set_buckets_per_server(buckets_by_now(indexed->buckets_per_server(), indexed->doublings()));
+  if (table.buckets_per_server() == 0) {
+    const std::span doublings(indexed->doublings().data(),
+                              static_cast<std::size_t>(indexed->doublings_size()));
+    table.set_buckets_per_server(buckets_by_now(indexed->buckets_per_server(), doublings));
+  }
   table.clear_columns();
   for (const layout::Column& column : schema->columns()) {
     control::Column& added = *table.add_columns();
