@@ -16,10 +16,10 @@ namespace namdb::txn {
 
 // The waits of a transaction beside those for stages that can run one-sided or two-sided.
 enum class Wait : std::uint8_t {
-  begin,    // what comes before the first READ of rows: a snapshot
-  held,     // rows that others hold or are writing
-  publish,  // a commit whose publish is not sent behind its install
-  flush,    // journal entries that stand in the rings, until they are on disk
+  begin,            // what comes before the first READ of rows: a snapshot
+  locked_by_other,  // and rows that others are writing
+  publish,          // a commit whose publish is not sent behind its install
+  flush,            // journal entries that stand in the rings, until they are on disk
 };
 inline constexpr std::array<std::string_view, 4> kWaitNames{"begin", "wait", "publish", "flush"};
 

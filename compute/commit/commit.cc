@@ -53,8 +53,8 @@ reactor::Task<Status> Commit::run() {
   }
   if (locking() == nullptr) slot_ = worker_.slot_keeper.acquire_now();
   if (slot_ == nullptr) {
-    auto asked = locking() != nullptr ? locking()->commit_slot() : worker_.slot_keeper.acquire();
-    auto slot = co_await std::move(asked);
+    auto acquired = locking() != nullptr ? locking()->commit_slot() : worker_.slot_keeper.acquire();
+    auto slot = co_await std::move(acquired);
     if (!slot.ok()) {
       chains_.give_back_space();
       co_return slot.status();
@@ -190,7 +190,7 @@ void Commit::post_locks(const RowParts& part) {
     const GlobalAddress address = record.access->lookup.record();
     record.buffer = buffers_.take(record.buffer_bytes());
     if (!record.taken) {
-      record.asked = true;
+      record.posted = true;
       layout::store_word(record.buffer.data(), ~record.expected.value());  // it stays if nobody answers
       batches_.compare_and_swap(address, record.expected.value(), lock_word().value(), record.buffer.data());
     }
@@ -207,10 +207,10 @@ reactor::Task<Status> Commit::lock() {
     if (!part.more()) break;
     together = false;
     if (!batches_.empty()) {
-      const Status asked = co_await batches_.run(counters_, Stage::lock);
-      if (!asked.ok() && needs_lost()) {
+      const Status locked = co_await batches_.run(counters_, Stage::lock);
+      if (!locked.ok() && needs_lost()) {
         note_locks();
-        co_return lost_connection(asked);
+        co_return lost_connection(locked);
       }
     }
     co_await worker_.executor.yield();
@@ -221,15 +221,15 @@ reactor::Task<Status> Commit::lock() {
   Status ahead;
   if (!batches_.empty()) {
     indexes_.post_ahead();
-    const Status asked = co_await batches_.run(counters_, Stage::lock);
-    checked_ = checked_ && asked.ok();
+    const Status locked = co_await batches_.run(counters_, Stage::lock);
+    checked_ = checked_ && locked.ok();
     if (indexes_.any()) ahead = co_await indexes_.finish_ahead();
-    if (!asked.ok() && needs_lost()) {
+    if (!locked.ok() && needs_lost()) {
       note_locks();
-      co_return lost_connection(asked);
+      co_return lost_connection(locked);
     }
   }
-  Status status = examine_locks();
+  Status status = check_locks();
   checked_ = checked_ && chains_.all_taken();
   if (status.ok()) status = std::move(ahead);
   if (status.ok() && !chains_.all_taken()) status = co_await chains_.retry(stamp_);
@@ -256,7 +256,7 @@ bool Commit::needs_lost() const {
 // A memory server did not answer: those that did have locked what they could.
 void Commit::note_locks() {
   for (RecordLock& record : records_) {
-    if (record.asked) record.taken = layout::load_word(record.buffer.data()) == record.expected.value();
+    if (record.posted) record.taken = layout::load_word(record.buffer.data()) == record.expected.value();
   }
   chains_.note_held();
 }
@@ -273,10 +273,10 @@ void Commit::check_behind_locks() {
   if (server) checked_ = validation->check_behind_locks(*server, batches_) == LockedChecks::added;
 }
 
-Status Commit::examine_locks() {
+Status Commit::check_locks() {
   Status status;
   for (RecordLock& record : records_) {
-    if (!record.asked) continue;
+    if (!record.posted) continue;
     const HeaderWord old(layout::load_word(record.buffer.data()));
     record.taken = old == record.expected;
     if (record.taken) continue;

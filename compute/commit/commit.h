@@ -69,7 +69,7 @@ class Commit final : private JournalContents {
     layout::HeaderWord expected;
     // The old word (8 bytes), the ring words READ behind the CAS, room for the displaced version's image.
     txn::RowBuffer buffer;
-    bool asked = false;  // by this commit
+    bool posted = false;  // by this commit
     bool taken = false;
     std::uint32_t ring_slot = 0;
     std::uint32_t image_bytes = 0;
@@ -108,7 +108,7 @@ class Commit final : private JournalContents {
   // After an operation that failed: it was one on a server that the commit writes to.
   bool needs_lost() const;
   void note_locks();
-  Status examine_locks();
+  Status check_locks();
   reactor::Task<Status> wait_for_ring(RecordLock* record);
   // The next part of them; false: there is none left.
   bool build_more_images();

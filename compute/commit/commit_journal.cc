@@ -184,15 +184,15 @@ reactor::Task<Status> CommitJournal::log(layout::Stamp stamp, layout::Stamp lock
     if (!status.ok()) co_return status;
   }
   add_entries(stamp, lock);
-  if (worker_.cluster.flushed()) co_return co_await write_and_ask();
+  if (worker_.cluster.flushed()) co_return co_await write_and_flush();
   co_return co_await batches_.run(counters_, Stage::log);
 }
 
-void CommitJournal::ask_for_flushes() {
+void CommitJournal::post_flushes() {
   for (const Part& part : parts_) slot_->journals().flush(part.host, part.end, counters_);
 }
 
-reactor::Task<Status> CommitJournal::write_and_ask() {
+reactor::Task<Status> CommitJournal::write_and_flush() {
   txn::StageTimes* const times = worker_.cluster.stage_times();
   const bool together = worker_.cluster.optimisations().outstanding_requests;
   Status status;
@@ -200,12 +200,12 @@ reactor::Task<Status> CommitJournal::write_and_ask() {
     const txn::StageTimer timer(times, worker_.executor, counters_);
     batches_.post(counters_);
     ++counters_.round_trips;
-    ask_for_flushes();
+    post_flushes();
     status = co_await batches_.run(counters_);  // what is posted
     timer.end(Stage::log);
   } else {
     // The calls of a two-sided stage are posted by run(), in the same turn.
-    if (together) ask_for_flushes();
+    if (together) post_flushes();
     status = co_await batches_.run(counters_, Stage::log);
   }
   co_return status;
@@ -214,7 +214,7 @@ reactor::Task<Status> CommitJournal::write_and_ask() {
 reactor::Task<Status> CommitJournal::await_durable() {
   const txn::StageTimer timer(worker_.cluster.stage_times(), worker_.executor, counters_);
   if (!worker_.cluster.optimisations().outstanding_requests) {
-    ask_for_flushes();
+    post_flushes();
     ++counters_.round_trips;
   }
   Status status;

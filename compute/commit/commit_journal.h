@@ -114,8 +114,8 @@ class CommitJournal {
   // The part's entry and the pad before it, to be posted before this worker runs anything else.
   void add_entry(Part& part, std::size_t index, layout::Stamp stamp, layout::Stamp lock);
   // Runs what is in the batches, and asks for the entries to be flushed.
-  reactor::Task<Status> write_and_ask();
-  void ask_for_flushes();
+  reactor::Task<Status> write_and_flush();
+  void post_flushes();
   void add_write(layout::GlobalAddress to, const std::byte* from, std::uint32_t length_bytes);
 
   txn::WorkerState& worker_;

@@ -93,8 +93,8 @@ reactor::Task<Status> EngineTransaction::commit() {
   if (status.ok() && writes_hash_entries(accesses())) status = co_await write_hash_entries(this);
   const bool wrote = has_writes();
   // Of one session nothing is lost that is older than what is on disk.
-  if (status.ok() && wrote && !may_answer_early() && !session().deferred.settled())
-    status = co_await settle_deferred();
+  if (status.ok() && wrote && !may_answer_early() && !session().deferred.all_visible())
+    status = co_await wait_for_deferred();
   if (status.ok() && wrote) status = check_may_commit();
   if (status.ok() && wrote) {
     txn::CommitId id;

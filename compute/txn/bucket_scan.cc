@@ -217,7 +217,7 @@ reactor::Task<Status> BucketScan::read_buckets() {
   const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, transaction_.mutable_counters());
   const std::uint64_t pause_ns = std::min<std::uint64_t>(++waits_ * 10'000, kMillisecond_ns);
   co_await worker.executor.sleep_for(pause_ns);
-  timer.end(txn::Wait::held);
+  timer.end(txn::Wait::locked_by_other);
   status = wait_.goes_on(transaction_, locked);
   if (!status.ok()) co_return status;
   co_return co_await transaction_.tables().check_while_waiting(table_->id, waits_);

@@ -75,7 +75,7 @@ TEST_CASE("a scan and a lookup that wait for the same chain or record name the s
   CHECK(scene.find(by_scan) == "41");
   CHECK(wait.held() == (for_record ? kRecord : scene.bytes.main_bucket(1)));
   // Nothing else takes time here.
-  const txn::StageTimes::Cost& held = scene.worker.times.of(txn::Wait::held);
+  const txn::StageTimes::Cost& held = scene.worker.times.of(txn::Wait::locked_by_other);
   CHECK(held.time_ns > 0);
   CHECK(held.time_ns == scene.worker.executor.now_ns() - began_ns);
 }

@@ -63,7 +63,7 @@ class DeferredCommits {
   // Waits until none is.
   reactor::Task<void> wait_but_for(std::uint32_t slot);
   // None is under way, and none is cut off.
-  bool settled() const {
+  bool all_visible() const {
     return std::ranges::all_of(commits_,
                                [](const auto& commit) { return commit->ended && !commit->cut_off; });
   }
@@ -72,7 +72,7 @@ class DeferredCommits {
   }
   // Waits until it is so: all are visible, and those that are not there are forgotten.
   // Error connection_failure if there were such. The asker's interrupt ends the wait with its error.
-  reactor::Task<Status> settle(CommitOutcomes& outcomes, const Transaction& asker);
+  reactor::Task<Status> wait_until_visible(CommitOutcomes& outcomes, const Transaction& asker);
   // Forgets those that `shown` says are known to all snapshots from now on; the stamps of the others.
   template <typename Shown>
   std::vector<layout::Stamp> forget(const Shown& shown) {

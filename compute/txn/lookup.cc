@@ -100,7 +100,7 @@ void Lookup::add_atomics(txn::BatchSet& batches, Locking* locking) {
 void Lookup::add_read(txn::BatchSet& batches) {
   switch (state_) {
     case State::bucket:
-      if (finds_) return ask_for_record(batches);
+      if (finds_) return post_find(batches);
       batches.read(bucket_, buffer_.data(), layout::kBucket_bytes);
       break;
     case State::record:
@@ -119,7 +119,7 @@ bool Lookup::reads_from(layout::ServerId server) const {
   return state_ == State::record && record_.server() == server;
 }
 
-void Lookup::ask_for_record(txn::BatchSet& batches) {
+void Lookup::post_find(txn::BatchSet& batches) {
   if (found_ == nullptr) found_ = std::make_unique<calls::FoundPieces>();
   batches.find(bucket_.server(),
                {.bucket_offset = bucket_.offset(),

@@ -183,7 +183,7 @@ class Lookup {
   // The cache knows the low bits only.
   std::uint16_t incarnation_mask() const { return from_cache_ ? 0xff : 0xffff; }
   void start_chain();
-  void ask_for_record(txn::BatchSet& batches);
+  void post_find(txn::BatchSet& batches);
   void remember(txn::WorkerState& worker, const layout::Bucket& bucket) const;
   void see_found(txn::WorkerState& worker, Visibility& visibility);
   void enter_array(const layout::BucketArray& array);

@@ -121,7 +121,7 @@ struct LookupRun {
     }
     ++waits;
     if (!waited) co_await pause(&worker.executor, waits);
-    timer.end(txn::Wait::held);
+    timer.end(txn::Wait::locked_by_other);
     if (!CheckedTables::is_check_due(waits)) co_return Status();
     status = co_await worker.catalog.refresh();
     if (!status.ok()) co_return status;
@@ -160,7 +160,7 @@ reactor::Task<Status> wait_for_lock(TransactionState* transaction, LockWait* wai
   txn::WorkerState& worker = transaction->worker();
   const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor, transaction->mutable_counters());
   co_await pause(&worker.executor, waits);
-  timer.end(txn::Wait::held);
+  timer.end(txn::Wait::locked_by_other);
   co_return transaction->check_going_on();
 }
 
@@ -239,8 +239,8 @@ reactor::Task<Status> run_one_by_one(TransactionState* transaction, const Lookup
 
 reactor::Task<Status> begin_reading(TransactionState* transaction) {
   // Neither entries of indexes nor buckets say what is to come.
-  if (!transaction->session().deferred.settled()) {
-    Status status = co_await transaction->settle_deferred();
+  if (!transaction->session().deferred.all_visible()) {
+    Status status = co_await transaction->wait_for_deferred();
     if (!status.ok()) co_return status;
   }
   Lookups no_lookups;

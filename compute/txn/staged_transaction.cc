@@ -185,7 +185,7 @@ reactor::Task<Status> StagedTransaction::do_fetch() {
   LookupTables tables;
   Status status;
   while (!visibility().may_read_behind(session().deferred)) {
-    status = co_await settle_deferred();
+    status = co_await wait_for_deferred();
     if (!status.ok()) co_return status;
   }
   const ReadWriteSet::Rows asked = rows().take_unfetched();

@@ -82,7 +82,9 @@ class TransactionState {
   void note_violation(const storage::TableRef& table, const storage::Index& index, layout::RowView row);
   // The session's commits that were answered early are visible. Error connection_failure: some are not there
   // (deferred_commits.h); or the user's interrupt.
-  reactor::Task<Status> settle_deferred() { return session_.deferred.settle(worker_.outcomes, user_); }
+  reactor::Task<Status> wait_for_deferred() {
+    return session_.deferred.wait_until_visible(worker_.outcomes, user_);
+  }
   // Transaction::confirm_primaries(); true: nothing is to be waited for.
   bool primaries_held() const;
   reactor::Task<Status> confirm_primaries_of_reads();

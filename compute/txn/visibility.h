@@ -43,9 +43,9 @@ class Visibility {
   // --- the beginning ---
   // Before rows are read by key: whether the transaction may read while those of its session's earlier
   // commits are under way (deferred_commits.h); it forgets others that it need not know of. False: they are
-  // to be settled, and this is called again. Scans always begin behind them.
+  // to be waited for, and this is called again. Scans always begin behind them.
   virtual bool may_read_behind(txn::DeferredCommits& commits) {
-    if (!commits.settled()) return false;
+    if (!commits.all_visible()) return false;
     commits.forget_ended();
     return true;
   }

@@ -195,7 +195,7 @@ class RedoRun {
     return redo.end_earlier_ages().status();
   }
   // The update is decided an age later than those behind it.
-  Status judge_late(int index, const std::vector<int>& earlier) {
+  Status check_late(int index, const std::vector<int>& earlier) {
     Redo redo(*memory_.region, places_);
     const auto end_age = [&redo] {
       Status status = redo.end_earlier_ages().status();
@@ -354,7 +354,7 @@ TEST_CASE("an update that is decided later than the one behind it is older than 
   const Lives lives(shape_of(4, true), layout::ImageForm::shorter);
   RedoRun run(memory, lives);
   run.load({2, false, kFirstGrant});
-  CHECK(run.judge_late(1, {2}).ok());
+  CHECK(run.check_late(1, {2}).ok());
 }
 
 TEST_CASE("births and updates at a place that no table has any more are over", "[redo]") {

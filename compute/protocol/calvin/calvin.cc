@@ -84,7 +84,7 @@ reactor::Task<Status> Calvin::take_turn() {
       status = transaction().check_going_on();
     }
   }
-  timer.end(txn::Wait::held);
+  timer.end(txn::Wait::locked_by_other);
   if (!status.ok()) worker.sequencer.leave(*std::exchange(turn_, nullptr));
   co_return status;
 }

@@ -59,19 +59,19 @@ LockRead WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   const HeaderWord before = lookup.waiter();
   if (waits_for(lookup) && !has_locked(lookup.record()) && before != own_lock() &&
       (before.value() == 0 || older_than(before.stamp()))) {
-    Announced& ask = posted_.emplace_back();
-    ask.word = lookup.record() + layout::waiter_offset(lookup.table().record);
-    ask.before = before;
-    ask.found = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8);
-    layout::store_word(ask.found.data(), ~before.value());  // it stays if nobody answers
-    batches.compare_and_swap(ask.word, before.value(), own_lock().value(), ask.found.data());
+    Announced& own = posted_.emplace_back();
+    own.word = lookup.record() + layout::waiter_offset(lookup.table().record);
+    own.before = before;
+    own.found = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8);
+    layout::store_word(own.found.data(), ~before.value());  // it stays if nobody answers
+    batches.compare_and_swap(own.word, before.value(), own_lock().value(), own.found.data());
   }
   return TwoPhaseLocking::add_lock(lookup, batches);
 }
 
 void WaitDie::check_locks() {
-  for (Announced& ask : posted_) {
-    if (layout::load_word(ask.found.data()) == ask.before.value()) announced_.push_back(std::move(ask));
+  for (Announced& own : posted_) {
+    if (layout::load_word(own.found.data()) == own.before.value()) announced_.push_back(std::move(own));
   }
   posted_.clear();
   TwoPhaseLocking::check_locks();
@@ -81,26 +81,26 @@ reactor::Task<Result<QueueWait>> WaitDie::wait_for_locks(std::span<Lookup* const
   txn::Cluster& cluster = transaction().worker().cluster;
   if (!cluster.stages().two_sided(Stage::lock)) co_return QueueWait::no_queue;
   txn::CallSet calls(cluster);
-  reactor::PooledVector<const Lookup*> asked;
+  reactor::PooledVector<const Lookup*> waiting;
   for (const Lookup* lookup : lookups) {
     if (!waits_for(*lookup)) continue;
     std::string& request = calls.request(lookup->record().server());
     if (request.size() + calls::LockRequest::kEncoded_bytes > fabric::kMaxCall_bytes) continue;
-    asked.push_back(lookup);
+    waiting.push_back(lookup);
     calls::LockRequest lock;
     lock.offset = lookup->record().offset();
     lock.seen = lookup->lock_seen();
     lock.own = own_lock();
     append(request, lock);
   }
-  if (asked.empty()) co_return QueueWait::no_queue;
+  if (waiting.empty()) co_return QueueWait::no_queue;
   const Status status = co_await calls.run(calls::kLockMethod, transaction().mutable_counters());
   if (!status.ok()) calls.give_up();
   reactor::PooledVector<std::string_view> replies;
   for (std::size_t i = 0; i < calls.size(); ++i)
     replies.push_back(calls.reply(static_cast<layout::ServerId>(i)));
   bool lost = !status.ok();
-  for (const Lookup* lookup : asked) {
+  for (const Lookup* lookup : waiting) {
     std::string_view& reply = replies[lookup->record().server()];
     std::uint64_t found = 0;
     const bool answered = calls::take_word(reply, found);

@@ -77,23 +77,16 @@ char Session::status() const {
   return state_ == State::block ? 'T' : state_ == State::failed ? 'E' : 'I';
 }
 
-void Session::start_clock() {
-  if (clock_runs_) return;
-  clock_runs_ = true;
-  facts_.now_us = facts_.present_us();
-  began_ns_ = engine_.executor().now_ns();
-}
-
 void Session::begin_statement() {
   const std::uint64_t timeout_ns = settings_.statement_timeout_ns();
   interrupt_.set_deadline(timeout_ns == 0 ? ~std::uint64_t{0} : engine_.executor().now_ns() + timeout_ns);
   facts_.hides_public = settings_.hides_public();
-  if (state_ == State::idle) start_clock();
+  if (state_ == State::idle) clock_.start(facts_, engine_.executor().now_ns());
 }
 
 std::uint64_t Session::transaction_deadline_ns() const {
   const std::uint64_t timeout_ns = settings_.transaction_timeout_ns();
-  return timeout_ns == 0 ? ~std::uint64_t{0} : began_ns_ + timeout_ns;
+  return timeout_ns == 0 ? ~std::uint64_t{0} : clock_.began_ns() + timeout_ns;
 }
 
 void Session::ensure_transaction() {
@@ -101,7 +94,7 @@ void Session::ensure_transaction() {
   if (state_ == State::idle) {
     block_read_only_ = read_only();  // while idle, since the last block's mode no longer counts
     state_ = State::implicit;
-    start_clock();
+    clock_.start(facts_, engine_.executor().now_ns());
   }
   transaction_ = begin();
 }
@@ -121,12 +114,12 @@ bool Session::read_only() const {
 // A suspended cursor belongs to the transaction and is destroyed before it. Portals are only marked: the
 // portal of the COMMIT itself still runs.
 void Session::end_transaction() {
-  stop_clock();
+  clock_.stop();
   savepoints_.clear();
   const bool all = state_ == State::block || state_ == State::failed;
   close_cursors(all ? EndedPortals::all : EndedPortals::suspended);
   transaction_.reset();
-  resolved_constraints_.clear();
+  resolved_constraints_.forget();
   deferred_.forget();
   Status rolled_back(ErrorCode::rolled_back, "ROLLBACK");
   end_id(rolled_back);
@@ -151,25 +144,6 @@ void Session::describe_error(const Status& status, const txn::Transaction& trans
   if (facts != nullptr && facts->violation() != nullptr) describe_violation(*facts->violation(), error_);
 }
 
-void Session::note_resolved(const Plan& plan) {
-  if (const auto* with = plan.as<WithPlan>()) {
-    for (const WithPlan::Query& query : with->queries) note_resolved(*query.statement);
-    return note_resolved(*with->statement);
-  }
-  const auto* const insert = plan.as<InsertPlan>();
-  if (insert == nullptr || insert->conflict == nullptr) return;
-  for (const storage::IndexRef& index : insert->conflict->indexes) resolved_constraints_.insert(index->name);
-}
-
-Status Session::as_conflict(Status status, const txn::Transaction& transaction) const {
-  if (status.ok() || status.code() != ErrorCode::duplicate_key || resolved_constraints_.empty())
-    return status;
-  const txn::TransactionFacts* facts = txn::transaction_facts(&transaction);
-  if (facts == nullptr || facts->violation() == nullptr) return status;
-  if (!resolved_constraints_.contains(facts->violation()->constraint)) return status;
-  return Status(ErrorCode::serialization_failure, "could not serialize access due to concurrent insert");
-}
-
 void Session::fail(const Status& status) {
   const bool may_go_on = (state_ == State::block || state_ == State::failed) && !savepoints_.empty();
   if (transaction_ != nullptr && !may_go_on) {
@@ -178,7 +152,7 @@ void Session::fail(const Status& status) {
   }
   if (state_ == State::block) state_ = State::failed;
   if (state_ == State::implicit) state_ = State::idle;
-  if (state_ == State::idle) stop_clock();
+  if (state_ == State::idle) clock_.stop();
 }
 
 Task<Status> Session::check_and_commit() {
@@ -190,7 +164,7 @@ Task<Status> Session::check_and_commit() {
     if (!status.ok()) co_return status;
   }
   if (Status emptied = co_await empty_temporary(transaction_.get()); !emptied.ok()) co_return emptied;
-  co_return as_conflict(co_await transaction_->commit(), *transaction_);
+  co_return resolved_constraints_.as_conflict(co_await transaction_->commit(), *transaction_);
 }
 
 Task<Status> Session::commit_transaction(std::string_view statistics_name) {
@@ -217,7 +191,7 @@ Task<Status> Session::sync() {
 
 void Session::forget_portals() {
   if (state_ != State::idle) return;
-  stop_clock();
+  clock_.stop();
   if (portals_.unnamed().plan != nullptr) portals_.unnamed().reset();
   for (auto& [name, portal] : portals_.named()) {
     if (!portal.as_cursor.held) portal.valid = false;
@@ -309,13 +283,13 @@ Task<Status> Session::run_autocommit(Portal& portal, ResultSink& sink, Completio
     std::unique_ptr<txn::Transaction> transaction = begin();
     portal.state.clear();
     Run run = make_run(transaction.get(), portal, sink);
-    resolved_constraints_.clear();
+    resolved_constraints_.forget();
     deferred_.forget();
-    note_resolved(*portal.plan);
+    resolved_constraints_.note(*portal.plan);
     temporary_.note_writes(portal.plan->writes);
     Status status = co_await run_alone(run, portal, transaction.get(), forbid_writes);
     if (status.ok()) {
-      status = as_conflict(co_await transaction->commit(), *transaction);
+      status = resolved_constraints_.as_conflict(co_await transaction->commit(), *transaction);
     } else {
       status = co_await txn::confirm_error(transaction.get(), std::move(status));
     }
@@ -381,7 +355,7 @@ Task<Status> Session::run_in_transaction(Portal& portal, ResultSink& sink, std::
   }
   if (portal.cursor == nullptr) portal.state.clear();
   Run run = make_run(transaction_.get(), portal, sink);
-  note_resolved(plan);
+  resolved_constraints_.note(plan);
   temporary_.note_writes(plan.writes);
   Status status = co_await run_within(run, portal, max_rows, calls);
   if (!status.ok() && transaction_ != nullptr) describe_error(status, *transaction_);
@@ -461,7 +435,7 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
   if (call && state_ == State::implicit) {
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
-    start_clock();
+    clock_.start(facts_, engine_.executor().now_ns());
   }
   if (state_ == State::idle && needs_transaction(plan) && (call || (autocommit && max_rows == 0)))
     co_return co_await run_autocommit(portal, sink, completion);
@@ -480,11 +454,6 @@ Status Session::check_expired(const Plan& plan) const {
 
 Status Session::check_allowed(const Plan& plan) const {
   return state_ != State::failed || ends_block(plan) ? Status() : only_end_of_block();
-}
-
-Status Session::only_end_of_block() {
-  return Status(ErrorCode::in_failed_transaction,
-                "current transaction is aborted, commands ignored until end of transaction block");
 }
 
 }  // namespace namdb::sql

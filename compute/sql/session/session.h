@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,11 +36,13 @@
 #include "compute/sql/session/known_types.h"
 #include "compute/sql/session/portals.h"
 #include "compute/sql/session/prepared_statements.h"
+#include "compute/sql/session/resolved_constraints.h"
 #include "compute/sql/session/savepoint.h"
 #include "compute/sql/session/sequence_values.h"
 #include "compute/sql/session/session_rights.h"
 #include "compute/sql/session/statement_parser.h"
 #include "compute/sql/session/temporary_tables.h"
+#include "compute/sql/session/transaction_clock.h"
 #include "compute/sql/session/type_uses.h"
 #include "compute/sql/syntax/error_fields.h"
 #include "compute/sql/system/settings.h"
@@ -139,8 +140,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   std::uint64_t names_version() const;
   bool current(const Plan& plan) const;
   Status check_allowed(const Plan& plan) const;
-  // The error of any statement but COMMIT and ROLLBACK, and ROLLBACK TO a savepoint, in a failed block.
-  static Status only_end_of_block();
   // The reason for which the engine has ended the transaction while it was idle.
   Status check_expired(const Plan& plan) const;
 
@@ -162,11 +161,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
                                           bool autocommit, Completion& completion);
   reactor::Task<Status> execute_all(Portal& portal, ResultSink& sink, std::uint64_t max_rows, bool autocommit,
                                     Completion& completion);
-  // The transaction begins now: now(), and 'now', 'today' and their like in what is planned for it. It has
-  // that time from the first message on that is planned or run for it; until stop_clock() another call does
-  // nothing.
-  void start_clock();
-  void stop_clock() { clock_runs_ = false; }
   // statement_timeout counts from now, and so does the time of a transaction that begins with the statement:
   // also while the statement waits to be planned.
   void begin_statement();
@@ -186,11 +180,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> rollback_to_savepoint(std::string name, ResultSink& sink);
   // Adds to the error's fields what the transaction knows about it.
   void describe_error(const Status& status, const txn::Transaction& transaction);
-  // An INSERT that resolves conflicts (ON CONFLICT) runs in the transaction: notes the constraints.
-  void note_resolved(const Plan& plan);
-  // A row with the same key that appeared since then is a conflict of two transactions and not an error of
-  // the statement: one of them tries again, and finds it.
-  Status as_conflict(Status status, const txn::Transaction& transaction) const;
   bool read_only() const;
 
   // --- session_prepare.cc ---
@@ -246,6 +235,9 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // --- session_ids.cc ---
   reactor::Task<Result<Datum>> transaction_id(txn::Transaction* transaction) override;
   reactor::Task<Result<Datum>> transaction_outcome(std::int64_t id) override;
+  // The transaction has ended in that way. If it had an id, an outcome that is unknown gets it as a hint.
+  void end_id(Status& outcome);
+
   // --- session_sequence_ddl.cc ---
   reactor::Task<Status> change_sequences(const SequencePlan& plan, std::string_view tag, ResultSink& sink);
   reactor::Task<Status> create_sequence(const SequencePlan& plan, ResultSink& sink);
@@ -280,10 +272,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> create_new_sequence(std::string name, const txn::SequenceDefinition* definition);
   // Deletes values that no row has any more.
   reactor::Task<Status> erase_long_values(std::vector<std::string> places, ResultSink& sink);
-
-  // --- session_ids.cc ---
-  // The transaction has ended in that way. If it had an id, an outcome that is unknown gets it as a hint.
-  void end_id(Status& outcome);
 
   // --- session_command.cc ---
   reactor::Task<Status> run_command(const Plan& plan, Portal& portal, ResultSink& sink,
@@ -359,7 +347,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<Status> drop_types(const EnumerationPlan& plan, ResultSink& sink);
   // duplicate_object: the name of a new type is taken.
   reactor::Task<Status> check_type_name(std::string name);
-
   // dependent_objects_still_exist: it is in use now. One that is gone already is not an error.
   reactor::Task<Status> drop_type(std::uint32_t id);
   // All of them, or none.
@@ -443,11 +430,6 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
                     std::string_view message) override;
   reactor::Task<Status> create_routine(const CreateRoutinePlan& plan, ResultSink& sink);
   reactor::Task<Status> drop_routines(const DropRoutinePlan& plan, ResultSink& sink);
-  // Whether these are the types of its parameters, all or those that it is given.
-  static bool has_types(const RoutineSignature& signature, const std::vector<TypeId>& types);
-  // `word`: "procedure".
-  static Status missing_routine(const std::string& name, std::string_view word,
-                                const std::optional<std::vector<TypeId>>& types);
 
   // --- rights ---
   void follow_roles() override { rights_.follow_roles(); }
@@ -498,11 +480,10 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   TemporaryTables temporary_;
   KnownTypes types_;
   TypeUses type_uses_;
-  bool clock_runs_ = false;     // start_clock(); also where the transaction has only planned something
-  std::uint64_t began_ns_ = 0;  // of the transaction
+  TransactionClock clock_;
   std::unique_ptr<txn::Transaction> transaction_;
-  std::set<std::string> resolved_constraints_;  // of its statements: note_resolved()
-  DeferredForeignKeys deferred_;                // of the transaction that runs
+  ResolvedConstraints resolved_constraints_;  // of its statements
+  DeferredForeignKeys deferred_;              // of the transaction that runs
   SequenceValues sequence_values_;
   std::string setting_text_;                  // of the last setting_function()
   std::optional<std::int64_t> id_;            // of the transaction that runs, if it was given one

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compute/sql/session/session.h"
+#include "compute/sql/session/statement_kind.h"
 #include "compute/sql/value/value_format.h"
 
 namespace namdb::sql {
@@ -44,7 +45,8 @@ Status Session::bind(const BindRequest& request) {
   }
   const Plan& plan = *prepared->plan;
   if (Status status = check_allowed(plan); !status.ok()) return status;
-  if (state_ == State::idle) start_clock();  // parameters may name it: 'now'
+  // Parameters may name its time: 'now'.
+  if (state_ == State::idle) clock_.start(facts_, engine_.executor().now_ns());
   if (request.parameters.size() != plan.parameters.size()) {
     return Status(ErrorCode::protocol_violation,
                   "bind message supplies " + std::to_string(request.parameters.size()) +

@@ -12,6 +12,7 @@
 #include "compute/sql/session/find_relation.h"
 #include "compute/sql/session/grant_change.h"
 #include "compute/sql/session/role_change.h"
+#include "compute/sql/session/routine_types.h"
 #include "compute/sql/session/session.h"
 #include "compute/sql/system/server_table.h"
 #include "compute/sql/value/sequence_default.h"

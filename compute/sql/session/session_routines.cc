@@ -7,6 +7,7 @@
 #include "compute/sql/routine/compile_routine.h"
 #include "compute/sql/routine/routine_source.h"
 #include "compute/sql/session/catalog_definitions.h"
+#include "compute/sql/session/routine_types.h"
 #include "compute/sql/session/session.h"
 
 namespace namdb::sql {
@@ -17,23 +18,6 @@ namespace {
 
 // A compiled procedure takes about so many times the memory of its text.
 constexpr std::size_t kCompiled_factor = 100;
-
-std::string types_text(const std::vector<TypeId>& types) {
-  std::string text;
-  for (const TypeId type : types) {
-    if (!text.empty()) text += ", ";
-    text += type_name(type);
-  }
-  return text;
-}
-
-std::vector<TypeId> parameter_types(const RoutineSignature& signature, bool inputs_only) {
-  std::vector<TypeId> types;
-  for (const RoutineParameter& parameter : signature.parameters) {
-    if (!inputs_only || parameter.is_input()) types.push_back(parameter.type.id);
-  }
-  return types;
-}
 
 using Kind = DropRoutinePlan::Kind;
 
@@ -79,18 +63,6 @@ Status check_replacement(const RoutineSignature& there, const RoutineSignature& 
 }
 
 }  // namespace
-
-bool Session::has_types(const RoutineSignature& signature, const std::vector<TypeId>& types) {
-  return types == parameter_types(signature, false) || types == parameter_types(signature, true);
-}
-
-Status Session::missing_routine(const std::string& name, std::string_view word,
-                                const std::optional<std::vector<TypeId>>& types) {
-  const std::string kind(word);
-  return Status(ErrorCode::undefined_function,
-                types ? kind + " " + name + "(" + types_text(*types) + ") does not exist"
-                      : "could not find a " + kind + " named \"" + name + "\"");
-}
 
 Task<Result<std::shared_ptr<const RoutineSignature>>> Session::find_routine(std::string name) {
   storage::RoutineRef routine = engine_.cached_routine(name);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "common/base/error.h"
 #include "compute/sql/execute/result_sink.h"
 #include "compute/sql/plan/plan.h"
 
@@ -39,6 +40,12 @@ inline bool same_columns(std::span<const ResultColumn> left, std::span<const Res
   return std::ranges::equal(left, right, [](const ResultColumn& a, const ResultColumn& b) {
     return a.name == b.name && a.type == b.type;
   });
+}
+
+// The error of any statement but COMMIT and ROLLBACK, and ROLLBACK TO a savepoint, in a failed block.
+inline Status only_end_of_block() {
+  return Status(ErrorCode::in_failed_transaction,
+                "current transaction is aborted, commands ignored until end of transaction block");
 }
 
 // The command tag, and whether the statement counts rows.

@@ -40,7 +40,7 @@ std::vector<support::TimeShare> time_shares(const txn::StageTimes& times,
   if (times.waits[static_cast<std::size_t>(Wait::flush)].times != 0)
     wait(Wait::flush);  // databases at level `flushed`
   wait(Wait::publish);
-  wait(Wait::held);
+  wait(Wait::locked_by_other);
   add(kBackoff, {.time_ns = sum(types, "backoff_ns")});
   add(kComputation, {.time_ns = sum(types, "computation_ns")});
   const std::uint64_t all_ns = sum(types, "time_ns");

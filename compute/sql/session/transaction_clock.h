@@ -1,0 +1,30 @@
+// The time at which a session's transaction begins: now(), and 'now', 'today' and their like in what is
+// planned for it. It has that time from the first message on that is planned or run for it.
+//
+// Belongs to its session.
+#pragma once
+
+#include <cstdint>
+
+#include "compute/sql/expression/expression.h"
+
+namespace namdb::sql {
+
+class TransactionClock {
+ public:
+  // The transaction begins now: the facts get its time. Until stop() another call does nothing.
+  void start(SessionFacts& facts, std::uint64_t now_ns) {
+    if (runs_) return;
+    runs_ = true;
+    facts.now_us = facts.present_us();
+    began_ns_ = now_ns;
+  }
+  void stop() { runs_ = false; }
+  std::uint64_t began_ns() const { return began_ns_; }
+
+ private:
+  bool runs_ = false;  // also where the transaction has only planned something
+  std::uint64_t began_ns_ = 0;
+};
+
+}  // namespace namdb::sql
