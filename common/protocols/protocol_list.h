@@ -1,7 +1,7 @@
 // The concurrency-control protocols, one line each. They are listed nowhere else.
 //
 // X(name, traits...): the traits are those of ProtocolTraits (common/protocols/protocol.h), but for the name;
-// make_<name>_control, in the protocol's folder, makes its concurrency control (compute/txn/make_control.h).
+// make_<name>_protocol, in the protocol's folder, makes it for a worker (compute/txn/worker_protocol.h).
 #pragma once
 
 // clang-format off

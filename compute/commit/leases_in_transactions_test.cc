@@ -107,7 +107,7 @@ TEST_CASE("without a lease a commit writes nothing, and its locks are free again
     CHECK(scene.commit() == "query_canceled");
     CHECK(scene.asked > 0);
     CHECK(scene.worker.fabric.word({0, kJournal_offset}) == 0);
-    scene.worker.run(scene.worker.lock_releaser.close());
+    scene.worker.run(scene.worker.worker_protocol->settle());
     if (std::string_view(protocol) != "nowait") CHECK(scene.worker.fabric.word(kRecord) == header);
   }
 }

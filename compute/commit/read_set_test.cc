@@ -22,7 +22,8 @@ constexpr Stamp kRead{16, 10};
 // A transaction that has read key 1, or that it is not there, and validates.
 struct ReadScene {
   ReadScene()
-      : transaction(look.worker.state, session, find_control("occ")),
+      : optimistic(make_protocol("occ", look.worker.state)),
+        transaction(look.worker.state, session, *optimistic),
         batches(look.worker.cluster),
         chains(look.worker.state, batches, look.worker.counters) {}
   ~ReadScene() {
@@ -61,6 +62,7 @@ struct ReadScene {
 
   LookupScene look;
   SessionState session;
+  std::unique_ptr<WorkerProtocol> optimistic;
   EngineTransaction transaction;
   txn::BatchSet batches;
   std::optional<Access> inserted;

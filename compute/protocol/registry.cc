@@ -10,10 +10,10 @@ namespace {
 
 struct Entry {
   std::string_view name;
-  MakeControl make;
+  MakeProtocol make;
 };
 
-#define NAMDB_ENTRY(protocol, ...) Entry{#protocol, &make_##protocol##_control},
+#define NAMDB_ENTRY(protocol, ...) Entry{#protocol, &make_##protocol##_protocol},
 constexpr std::array kProtocols = {NAMDB_PROTOCOLS(NAMDB_ENTRY)};
 #undef NAMDB_ENTRY
 
@@ -21,13 +21,13 @@ Entry extra{};
 
 }  // namespace
 
-MakeControl find_control(std::string_view name) {
-  if (extra.make != nullptr && extra.name == name) return extra.make;
+std::unique_ptr<WorkerProtocol> make_protocol(std::string_view name, txn::WorkerState& worker) {
+  if (extra.make != nullptr && extra.name == name) return extra.make(worker);
   const auto* const found = std::ranges::find(kProtocols, name, &Entry::name);
-  return found == kProtocols.end() ? nullptr : found->make;
+  return found == kProtocols.end() ? nullptr : found->make(worker);
 }
 
-ExtraProtocol::ExtraProtocol(const ProtocolTraits& traits, MakeControl make) : traits_(traits) {
+ExtraProtocol::ExtraProtocol(const ProtocolTraits& traits, MakeProtocol make) : traits_(traits) {
   extra = {traits.name, make};
 }
 

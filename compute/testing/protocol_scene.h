@@ -7,7 +7,6 @@
 
 #include "compute/commit/chain_locks.h"
 #include "compute/commit/engine_transaction.h"
-#include "compute/protocol/registry.h"
 #include "compute/testing/bytes.h"
 #include "compute/txn/locking.h"
 #include "compute/txn/lookup_runner.h"
@@ -49,7 +48,7 @@ class ProtocolScene {
   // The session's next transaction.
   void again() {
     transaction.reset();
-    transaction.emplace(worker.state, session, find_control(worker.options.protocol));
+    transaction.emplace(worker.state, session, *worker.worker_protocol);
   }
   ConcurrencyControl& control() { return transaction->control(); }
   Visibility& visibility() { return control().visibility(); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,19 +23,16 @@
 #include "compute/cluster/location_cache.h"
 #include "compute/cluster/primary_leases.h"
 #include "compute/cluster/stage_times.h"
+#include "compute/protocol/registry.h"
 #include "compute/testing/region_fabric.h"
 #include "compute/txn/backoff.h"
 #include "compute/txn/calls_ahead.h"
 #include "compute/txn/commit_outcomes.h"
-#include "compute/txn/header_guesses.h"
 #include "compute/txn/hint_queue.h"
-#include "compute/txn/lock_releaser.h"
 #include "compute/txn/lock_resolver.h"
 #include "compute/txn/passive_installs.h"
-#include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/running_transactions.h"
-#include "compute/txn/sequencer.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
 #include "compute/txn/transaction_registry.h"
@@ -113,9 +111,6 @@ class TestWorker {
         index_pages(1U << 16),
         passive_installs(cluster, registry, slot_keeper, hints, verdicts, locations),
         calls_ahead(executor),
-        lock_releaser(cluster, registry),
-        priorities(executor, cluster.timestamps()),
-        sequencer(cluster, slot_keeper, slots, kMillisecond_ns),
         state{.executor = executor,
               .cluster = cluster,
               .leases = leases,
@@ -139,16 +134,15 @@ class TestWorker {
               .index_pages = index_pages,
               .passive_installs = passive_installs,
               .calls_ahead = calls_ahead,
-              .lock_releaser = lock_releaser,
               .running = running,
-              .priorities = priorities,
-              .header_guesses = header_guesses,
-              .sequencer = sequencer,
+              .epoch_ns = kMillisecond_ns,
               .backoff = backoff,
               .damaged_reads = damaged_reads} {
     answer_calls();
     REQUIRE(run(cluster.connect()).ok());
     leases.start();
+    worker_protocol = make_protocol(options.protocol, state);
+    REQUIRE(worker_protocol != nullptr);
     REQUIRE(run(catalog.refresh()).ok());
     table = catalog.find_id(kTable);
     REQUIRE(table != nullptr);
@@ -157,8 +151,7 @@ class TestWorker {
   TestWorker& operator=(const TestWorker&) = delete;
   ~TestWorker() {
     run(passive_installs.close());
-    run(lock_releaser.close());
-    run(sequencer.close());
+    if (worker_protocol != nullptr) run(worker_protocol->close());
     run(leases.close());
     run(calls_ahead.close());
     run(fetcher.close());
@@ -240,12 +233,9 @@ class TestWorker {
   storage::IndexCache index_pages;
   txn::PassiveInstalls passive_installs;
   txn::CallsAhead calls_ahead;
-  txn::LockReleaser lock_releaser;
   txn::RunningTransactions running;
-  txn::PriorityClock priorities;
-  txn::HeaderGuesses header_guesses;
-  txn::Sequencer sequencer;
   txn::WorkerState state;
+  std::unique_ptr<WorkerProtocol> worker_protocol;  // the one of the options
   storage::TableRef table;
 
  private:

@@ -25,8 +25,8 @@ constexpr std::size_t kManyRows = 256;
 }  // namespace
 
 StagedTransaction::StagedTransaction(txn::WorkerState& worker, SessionState& session,
-                                     MakeControl make_control)
-    : TransactionState(*this, worker, session, make_control) {
+                                     WorkerProtocol& protocol)
+    : TransactionState(*this, worker, session, protocol) {
   worker.running.add(*this);
 }
 

@@ -20,7 +20,7 @@ class StagedTransaction : public txn::Transaction,
                           public txn::RowLocks,
                           private txn::RunningTransaction {
  public:
-  StagedTransaction(txn::WorkerState& worker, SessionState& session, MakeControl make_control);
+  StagedTransaction(txn::WorkerState& worker, SessionState& session, WorkerProtocol& protocol);
   ~StagedTransaction() override;
 
   static void* operator new(std::size_t bytes) { return reactor::allocate_frame(bytes); }

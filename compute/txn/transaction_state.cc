@@ -10,7 +10,7 @@
 namespace namdb::protocol {
 
 TransactionState::TransactionState(const txn::Transaction& user, txn::WorkerState& worker,
-                                   SessionState& session, MakeControl make_control)
+                                   SessionState& session, WorkerProtocol& protocol)
     : user_(user),
       worker_(worker),
       session_(session),
@@ -20,7 +20,7 @@ TransactionState::TransactionState(const txn::Transaction& user, txn::WorkerStat
       lookup_buffers_(worker.cluster.pool()),
       image_buffers_(worker.cluster.pool()),
       tables_(worker),
-      control_(make_control(*this)) {}
+      control_(protocol.control_of(*this)) {}
 
 void TransactionState::end(const Status& outcome) {
   ended_ = true;

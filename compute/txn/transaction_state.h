@@ -13,19 +13,19 @@
 #include "compute/cluster/batch_set.h"
 #include "compute/txn/checked_tables.h"
 #include "compute/txn/concurrency_control.h"
-#include "compute/txn/make_control.h"
 #include "compute/txn/read_write_set.h"
 #include "compute/txn/row_buffers.h"
 #include "compute/txn/session_state.h"
+#include "compute/txn/worker_protocol.h"
 #include "compute/txn/worker_state.h"
 
 namespace namdb::protocol {
 
 class TransactionState {
  public:
-  // `user`: as which its user sees the transaction; asked for interrupts.
+  // `user`: as which its user sees the transaction; asked for interrupts. All outlive it.
   TransactionState(const txn::Transaction& user, txn::WorkerState& worker, SessionState& session,
-                   MakeControl make_control);
+                   WorkerProtocol& protocol);
   TransactionState(const TransactionState&) = delete;
   TransactionState& operator=(const TransactionState&) = delete;
 

@@ -16,16 +16,12 @@ class Backoff;
 class CallsAhead;
 class CatalogCache;
 class CommitOutcomes;
-class HeaderGuesses;
 class HintQueue;
-class LockReleaser;
 class RunningTransactions;
 class LockResolver;
 class PassiveInstalls;
 class PrimaryLeases;
-class PriorityClock;
 class RecordSpace;
-class Sequencer;
 class SlotKeeper;
 class SnapshotFetcher;
 class TransactionRegistry;
@@ -94,11 +90,8 @@ struct WorkerState {
   storage::IndexCache& index_pages;
   PassiveInstalls& passive_installs;
   CallsAhead& calls_ahead;
-  LockReleaser& lock_releaser;
   RunningTransactions& running;
-  PriorityClock& priorities;
-  HeaderGuesses& header_guesses;
-  Sequencer& sequencer;
+  std::uint64_t epoch_ns;  // where transactions are ordered before they run
   const Backoff& backoff;
   std::uint64_t& damaged_reads;  // transactions that ended because of damaged bytes in a region
 };

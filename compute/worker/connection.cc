@@ -16,7 +16,7 @@ class ConnectionTransaction : private std::shared_ptr<Connection>, public protoc
  public:
   ConnectionTransaction(std::shared_ptr<Connection> connection, protocol::SessionState& session)
       : std::shared_ptr<Connection>(std::move(connection)),
-        protocol::EngineTransaction((*this)->state, session, (*this)->make_control),
+        protocol::EngineTransaction((*this)->state, session, *(*this)->worker_protocol),
         began_ns_((*this)->state.executor.now_ns()) {}
   ~ConnectionTransaction() override {
     (*this)->parts.backoff.ended((*this)->state.executor.now_ns() - began_ns_);
@@ -93,9 +93,6 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
       verdicts(cluster),
       index_pages(parts.options.index_cache_bytes),
       passive_installs(cluster, registry, slot_keeper, hints, verdicts, parts.locations),
-      lock_releaser(cluster, registry),
-      priorities(parts.executor, cluster.timestamps()),
-      sequencer(cluster, slot_keeper, slots, parts.options.epoch_ns),
       state{parts.executor,
             cluster,
             leases,
@@ -119,11 +116,8 @@ Connection::Connection(const WorkerParts& worker_parts, txn::ClusterOptions clus
             index_pages,
             passive_installs,
             calls_ahead,
-            lock_releaser,
             running,
-            priorities,
-            header_guesses,
-            sequencer,
+            parts.options.epoch_ns,
             parts.backoff,
             parts.damaged_reads},
       tables(state),
@@ -136,8 +130,8 @@ reactor::Task<Status> Connection::connect() {
   Status status = co_await cluster.connect();
   if (!status.ok()) co_return status;
   leases.start();
-  make_control = protocol::find_control(cluster.protocol().name);
-  NAMDB_CHECK(make_control != nullptr);
+  worker_protocol = protocol::make_protocol(cluster.protocol().name, state);
+  NAMDB_CHECK(worker_protocol != nullptr);
   if (parts.options.read_locks == txn::ReadLocks::shared && !cluster.shared_read_locks()) {
     co_return Status(ErrorCode::configuration, "the database's readers cannot share locks",
                      "start all nam-memoryd with --read-locks shared, or this without it");
@@ -147,14 +141,13 @@ reactor::Task<Status> Connection::connect() {
 
 reactor::Task<void> Connection::settle() {
   co_await passive_installs.close();
-  co_await lock_releaser.close();
+  if (worker_protocol != nullptr) co_await worker_protocol->settle();
 }
 
 reactor::Task<void> Connection::disconnect(bool cleanly) {
   if (!cleanly) slot_keeper.fail();
   co_await passive_installs.close();
-  co_await lock_releaser.close();
-  co_await sequencer.close();
+  if (worker_protocol != nullptr) co_await worker_protocol->close();
   co_await leases.close();
   co_await calls_ahead.close();
   co_await fetcher.close();

@@ -19,14 +19,10 @@
 #include "compute/txn/backoff.h"
 #include "compute/txn/calls_ahead.h"
 #include "compute/txn/commit_outcomes.h"
-#include "compute/txn/header_guesses.h"
 #include "compute/txn/hint_queue.h"
-#include "compute/txn/lock_releaser.h"
 #include "compute/txn/passive_installs.h"
-#include "compute/txn/priority_clock.h"
 #include "compute/txn/record_space.h"
 #include "compute/txn/running_transactions.h"
-#include "compute/txn/sequencer.h"
 #include "compute/txn/session_state.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot_fetcher.h"
@@ -42,8 +38,8 @@ namespace namdb::compute {
 struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Connection> {
   Connection(const WorkerParts& worker_parts, txn::ClusterOptions cluster_options);
 
-  // Connects to all memory servers and finds the protocol's concurrency control. After an error disconnect()
-  // is still to be called.
+  // Connects to all memory servers and makes the database's protocol. After an error disconnect() is still to
+  // be called.
   reactor::Task<Status> connect();
   // Waits for installs and releases that are under way, without new transactions.
   reactor::Task<void> settle();
@@ -74,18 +70,14 @@ struct Connection final : schema::SchemaWorker, std::enable_shared_from_this<Con
   txn::VerdictQueue verdicts;
   storage::IndexCache index_pages;
   txn::PassiveInstalls passive_installs;
-  txn::LockReleaser lock_releaser;
   txn::RunningTransactions running;
-  txn::PriorityClock priorities;
-  txn::HeaderGuesses header_guesses;
-  txn::Sequencer sequencer;
   txn::WorkerState state;
   schema::Tables tables;
   schema::Indexes indexes;
   schema::TableReplacements replacements;
   schema::Routines routines;
   schema::RoleChanges role_changes;
-  protocol::MakeControl make_control = nullptr;  // of the database's protocol; once connected
+  std::unique_ptr<protocol::WorkerProtocol> worker_protocol;  // the database's; once connected
   // The worker has another connection, too (earlier_connections.h): its sessions may hand over tables as that
   // one knows them.
   bool is_one_of_several = false;

@@ -53,7 +53,7 @@ struct WorkerOptions {
   std::uint64_t balance_interval_ns = 30 * kSecond_ns;
   std::optional<layout::ServerId> beside;  // the memory server that this compute server stands beside
   txn::SlotOptions slot;
-  // Where transactions are ordered (txn/sequencer.h).
+  // Where transactions are ordered (protocol/calvin/sequencer.h).
   std::uint64_t epoch_ns = kMillisecond_ns;
   txn::RetryOptions retry;
   std::uint64_t heartbeat_ns = 200 * kMillisecond_ns;  // hostile: 1 ms

@@ -38,7 +38,7 @@ class Database {
   // The database's time goes on by so much.
   void wait(std::uint64_t duration_ns);
   // Of two transactions that begin so long after one another the first one is older, wherever they run
-  // (compute/txn/priority_clock.h): compute servers here have one clock, simulated ones each its own.
+  // (two_phase_locking/priority_clock.h): compute servers here have one clock, simulated ones each its own.
   virtual std::uint64_t clocks_apart_ns() const { return 50 * kMicrosecond_ns; }
 
  private:

@@ -6,7 +6,6 @@
 
 #include "common/layout/age.h"
 #include "compute/cluster/stage_times.h"
-#include "compute/txn/make_control.h"
 
 namespace namdb::protocol {
 
@@ -23,6 +22,24 @@ txn::OrderRow order_row_of(const Access& access, bool writes) {
   return txn::order_row(access.table->id, access.key_hash, writes);
 }
 
+class CalvinProtocol final : public LockingProtocol {
+ public:
+  explicit CalvinProtocol(txn::WorkerState& worker)
+      : LockingProtocol(worker),
+        sequencer_(worker.cluster, worker.slot_keeper, worker.slots, worker.epoch_ns) {}
+
+  std::unique_ptr<ConcurrencyControl> control_of(TransactionState& transaction) override {
+    return std::make_unique<Calvin>(transaction, lockers(), sequencer_);
+  }
+  reactor::Task<void> close() override {
+    co_await LockingProtocol::close();
+    co_await sequencer_.close();
+  }
+
+ private:
+  txn::Sequencer sequencer_;
+};
+
 }  // namespace
 
 reactor::Task<Status> Calvin::Beginning::prepare() {
@@ -32,13 +49,13 @@ reactor::Task<Status> Calvin::Beginning::prepare() {
   co_return co_await calvin_.take_turn();
 }
 
-Calvin::Calvin(TransactionState& transaction)
-    : TwoPhaseLocking(transaction), beginning_(transaction.worker(), *this) {
+Calvin::Calvin(TransactionState& transaction, LockerState& lockers, txn::Sequencer& sequencer)
+    : TwoPhaseLocking(transaction, lockers), sequencer_(sequencer), beginning_(transaction.worker(), *this) {
   decide_by({.visibility = &beginning_, .locking = this, .validation = validation()});
 }
 
 Calvin::~Calvin() {
-  if (turn_ != nullptr) transaction().worker().sequencer.leave(*turn_);
+  if (turn_ != nullptr) sequencer_.leave(*turn_);
 }
 
 std::vector<txn::OrderRow> Calvin::asked_rows(bool read_before) const {
@@ -61,7 +78,7 @@ reactor::Task<Status> Calvin::take_turn() {
   rows.insert(rows.end(), before.begin(), before.end());
   txn::normalize(rows);
   txn::WorkerState& worker = transaction().worker();
-  turn_ = worker.sequencer.enter(std::move(rows));
+  turn_ = sequencer_.enter(std::move(rows));
   std::uint64_t since_ns = 0;  // it has its place, and waits for others
   const txn::StageTimer timer(worker.cluster.stage_times(), worker.executor,
                               transaction().mutable_counters());
@@ -85,12 +102,12 @@ reactor::Task<Status> Calvin::take_turn() {
     }
   }
   timer.end(txn::Wait::locked_by_other);
-  if (!status.ok()) worker.sequencer.leave(*std::exchange(turn_, nullptr));
+  if (!status.ok()) sequencer_.leave(*std::exchange(turn_, nullptr));
   co_return status;
 }
 
 std::uint32_t Calvin::draw_priority() {
-  return number_ != 0 ? number_ : transaction().worker().sequencer.unordered_number();
+  return number_ != 0 ? number_ : sequencer_.unordered_number();
 }
 
 bool Calvin::declared(const Access& access, bool writes) const {
@@ -133,7 +150,7 @@ reactor::Task<Status> Calvin::after_fetch(std::span<const RowId> rows) {
 
 void Calvin::after_install() {
   TwoPhaseLocking::after_install();
-  if (turn_ != nullptr) transaction().worker().sequencer.leave(*turn_);
+  if (turn_ != nullptr) sequencer_.leave(*turn_);
 }
 
 ReadDecision Calvin::meet_lock(HeaderWord lock) {
@@ -153,12 +170,12 @@ GenerationEnd Calvin::end(std::uint64_t generation, const Status& outcome, bool 
     if (next.size() > txn::Sequencer::kMaxRows) next.clear();
   }
   const GenerationEnd ends = TwoPhaseLocking::end(generation, outcome, wrote);
-  if (turn_ != nullptr) transaction().worker().sequencer.leave(*turn_);
+  if (turn_ != nullptr) sequencer_.leave(*turn_);
   return ends;
 }
 
-std::unique_ptr<ConcurrencyControl> make_calvin_control(TransactionState& transaction) {
-  return std::make_unique<Calvin>(transaction);
+std::unique_ptr<WorkerProtocol> make_calvin_protocol(txn::WorkerState& worker) {
+  return std::make_unique<CalvinProtocol>(worker);
 }
 
 }  // namespace namdb::protocol

@@ -1,5 +1,5 @@
 // CALVIN, as RCC has it (its §4.6), on memory that all compute servers share: transactions are put in order
-// before they run, epoch by epoch (compute/txn/sequencer.h), and take their locks in that order.
+// before they run, epoch by epoch (compute/protocol/calvin/sequencer.h), and take their locks in that order.
 //
 //   declared   the rows that a transaction asks for by key in its first fetch() of rows that it may write:
 //              for a procedure that asks for all of them at once its whole read and write set. It waits there
@@ -27,14 +27,15 @@
 #include <memory>
 #include <vector>
 
+#include "compute/protocol/calvin/sequencer.h"
 #include "compute/protocol/two_phase_locking/two_phase_locking.h"
-#include "compute/txn/sequencer.h"
 
 namespace namdb::protocol {
 
 class Calvin final : public TwoPhaseLocking {
  public:
-  explicit Calvin(TransactionState& transaction);
+  // All outlive it.
+  Calvin(TransactionState& transaction, LockerState& lockers, txn::Sequencer& sequencer);
   ~Calvin() override;
 
   reactor::Task<Status> before_fetch() override;
@@ -64,6 +65,7 @@ class Calvin final : public TwoPhaseLocking {
   // Whether the transaction has declared that it reads the row, or that it writes it.
   bool declared(const Access& access, bool writes) const;
 
+  txn::Sequencer& sequencer_;
   Beginning beginning_;
   std::shared_ptr<txn::Turn> turn_;  // null before, and where it is in no order
   std::uint32_t number_ = 0;

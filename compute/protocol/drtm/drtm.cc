@@ -5,9 +5,7 @@
 #include <iterator>
 
 #include "compute/txn/errors.h"
-#include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_resolver.h"
-#include "compute/txn/make_control.h"
 
 namespace namdb::protocol {
 
@@ -28,8 +26,7 @@ ReadDecision DrTm::meet_lock(HeaderWord lock) {
 
 LockRead DrTm::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   if (!lookup.shares()) return TwoPhaseLocking::add_lock(lookup, batches);
-  if (transaction().worker().header_guesses.find(lookup.record(), learned()))
-    leases_.post(lookup, lease_length_ns(), batches);
+  if (lockers().guesses.find(lookup.record(), learned())) leases_.post(lookup, lease_length_ns(), batches);
   return LockRead::separate;
 }
 
@@ -66,8 +63,7 @@ bool DrTm::is_leased(Access& access) {
   if (!leases_.has(access.lookup)) return false;
   // That READ, behind which the lease was known, found the record unlocked.
   access.shared = true;
-  transaction().worker().header_guesses.note(access.lookup.record(), access.lookup.current().header_word(),
-                                             learned());
+  lockers().guesses.note(access.lookup.record(), access.lookup.current().header_word(), learned());
   return true;
 }
 
@@ -77,7 +73,7 @@ reactor::Task<Status> DrTm::request_leases(reactor::PooledVector<RowId>* rows) {
   std::erase_if(*rows, [&](RowId row) {
     Access& access = transaction().accesses()[row];
     // The lease is noted with the header word.
-    worker.header_guesses.note(access.lookup.record(), access.lookup.current().header_word(), learned());
+    lockers().guesses.note(access.lookup.record(), access.lookup.current().header_word(), learned());
     return !leases_.post(access.lookup, lease_length_ns(), batches);
   });
   if (rows->empty()) co_return Status();
@@ -154,8 +150,8 @@ void DrTm::confirm_shares() {
   }
 }
 
-std::unique_ptr<ConcurrencyControl> make_drtm_control(TransactionState& transaction) {
-  return std::make_unique<DrTm>(transaction);
+std::unique_ptr<WorkerProtocol> make_drtm_protocol(txn::WorkerState& worker) {
+  return std::make_unique<PlainLockingProtocol<DrTm>>(worker);
 }
 
 }  // namespace namdb::protocol

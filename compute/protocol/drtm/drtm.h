@@ -33,8 +33,8 @@ namespace namdb::protocol {
 
 class DrTm final : public TwoPhaseLocking {
  public:
-  explicit DrTm(TransactionState& transaction)
-      : TwoPhaseLocking(transaction), leases_(transaction.worker(), learned()) {}
+  DrTm(TransactionState& transaction, LockerState& lockers)
+      : TwoPhaseLocking(transaction, lockers), leases_(transaction.worker(), lockers.guesses, learned()) {}
 
   // --- Locking ---
   LockRead add_lock(Lookup& lookup, txn::BatchSet& batches) override;

@@ -40,7 +40,9 @@ struct LeaseScene : ProtocolScene {
   void known(HeaderWord header) {
     worker.cluster.saw_memory(kRecord, worker.table->record.record_bytes());
     worker.locations.insert(bytes.entry(1, kRecord));
-    worker.header_guesses.note(kRecord, header, worker.registry.learned());
+    static_cast<LockingProtocol&>(*worker.worker_protocol)
+        .lockers()
+        .guesses.note(kRecord, header, worker.registry.learned());
   }
   // A lease that another compute server has taken, and that lasts so much longer.
   std::uint64_t leased_for(std::uint64_t left_ns) {

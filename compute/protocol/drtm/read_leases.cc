@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/layout/record_trailer.h"
-#include "compute/txn/header_guesses.h"
 
 namespace namdb::protocol::drtm {
 
@@ -15,7 +14,7 @@ bool ReadLeases::has(const Lookup& lookup) const {
 }
 
 std::uint64_t ReadLeases::known_ns(const Lookup& lookup) const {
-  const std::uint64_t noted_ns = worker_.header_guesses.find_lease(lookup.record(), learned_);
+  const std::uint64_t noted_ns = guesses_.find_lease(lookup.record(), learned_);
   return lookup.done() ? std::max(noted_ns, lookup.waiter().value()) : noted_ns;
 }
 
@@ -58,7 +57,7 @@ void ReadLeases::collect() {
         lease.end_ns = found_ns;
         lease.held = read_access({{}, found_ns}, worker_.cluster.soft_time().now()) == ReadAccess::share;
       }
-      worker_.header_guesses.note_lease(lease.record, lease.end_ns, learned_);
+      guesses_.note_lease(lease.record, lease.end_ns, learned_);
     }
     if (lease.held) lookup.set_share(static_cast<std::uint32_t>(i + 1));
   }

@@ -6,8 +6,8 @@
 // the READ. A lease that comes with the record in one READ may be younger than the header word.
 //
 // A CAS goes only where memory still is the record's: where this worker knows its header word
-// (compute/txn/header_guesses.h), or has found it by key in this transaction. A new record has no lease by
-// the WRITE of its insert, before anything leads there.
+// (compute/protocol/two_phase_locking/header_guesses.h), or has found it by key in this transaction. A new
+// record has no lease by the WRITE of its insert, before anything leads there.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "common/reactor/stable_vector.h"
 #include "compute/cluster/batch_set.h"
 #include "compute/protocol/drtm/record_state.h"
+#include "compute/protocol/two_phase_locking/header_guesses.h"
 #include "compute/txn/lookup.h"
 #include "compute/txn/worker_state.h"
 
@@ -25,7 +26,8 @@ namespace namdb::protocol::drtm {
 class ReadLeases {
  public:
   // `learned`: reuse epochs, when the transaction began.
-  ReadLeases(txn::WorkerState& worker, std::uint64_t learned) : worker_(worker), learned_(learned) {}
+  ReadLeases(txn::WorkerState& worker, txn::HeaderGuesses& guesses, std::uint64_t learned)
+      : worker_(worker), guesses_(guesses), learned_(learned) {}
 
   bool any() const { return !leases_.empty(); }
   // Whether it has one at the record where the lookup is, which the lookup has asked for.
@@ -51,6 +53,7 @@ class ReadLeases {
   std::uint64_t known_ns(const Lookup& lookup) const;
 
   txn::WorkerState& worker_;
+  txn::HeaderGuesses& guesses_;
   std::uint64_t learned_;
   reactor::StableVector<Lease> leases_;  // Lookup::share() is the position + 1
   std::size_t posted_ = 0;               // the last ones, of this batch

@@ -5,7 +5,7 @@
 #include "compute/cluster/catalog_cache.h"
 #include "compute/txn/errors.h"
 #include "compute/txn/lookup_runner.h"
-#include "compute/txn/make_control.h"
+#include "compute/txn/worker_protocol.h"
 
 namespace namdb::protocol {
 
@@ -79,8 +79,8 @@ reactor::Task<Status> MultiversionControl::check_again(const SeenRows* rows) {
   co_return Status();
 }
 
-std::unique_ptr<ConcurrencyControl> make_mvcc_control(TransactionState& transaction) {
-  return std::make_unique<MultiversionControl>(transaction);
+std::unique_ptr<WorkerProtocol> make_mvcc_protocol(txn::WorkerState& /*worker*/) {
+  return std::make_unique<UnsharedProtocol<MultiversionControl>>();
 }
 
 }  // namespace namdb::protocol

@@ -1,7 +1,5 @@
 #include "compute/protocol/nowait/no_wait.h"
 
-#include "compute/txn/make_control.h"
-
 namespace namdb::protocol {
 
 using layout::HeaderWord;
@@ -11,8 +9,8 @@ ReadDecision NoWait::meet_lock(HeaderWord lock) {
   return lock.stamp().slot == layout::kCollectorSlot ? ReadDecision::locked_by_other : ReadDecision::conflict;
 }
 
-std::unique_ptr<ConcurrencyControl> make_nowait_control(TransactionState& transaction) {
-  return std::make_unique<NoWait>(transaction);
+std::unique_ptr<WorkerProtocol> make_nowait_protocol(txn::WorkerState& worker) {
+  return std::make_unique<PlainLockingProtocol<NoWait>>(worker);
 }
 
 }  // namespace namdb::protocol

@@ -1,6 +1,6 @@
 #include "compute/protocol/occ/optimistic_control.h"
 
-#include "compute/txn/make_control.h"
+#include "compute/txn/worker_protocol.h"
 
 namespace namdb::protocol {
 
@@ -9,8 +9,8 @@ OptimisticControl::OptimisticControl(TransactionState& transaction)
   decide_by({.visibility = &latest_, .validation = &validator_});
 }
 
-std::unique_ptr<ConcurrencyControl> make_occ_control(TransactionState& transaction) {
-  return std::make_unique<OptimisticControl>(transaction);
+std::unique_ptr<WorkerProtocol> make_occ_protocol(txn::WorkerState& /*worker*/) {
+  return std::make_unique<UnsharedProtocol<OptimisticControl>>();
 }
 
 }  // namespace namdb::protocol

@@ -5,8 +5,8 @@
 #include "compute/cluster/catalog_cache.h"
 #include "compute/txn/access.h"
 #include "compute/txn/errors.h"
-#include "compute/txn/make_control.h"
 #include "compute/txn/snapshot_fetcher.h"
+#include "compute/txn/worker_protocol.h"
 
 namespace namdb::protocol {
 namespace {
@@ -133,8 +133,8 @@ GenerationEnd SnapshotIsolation::end(std::uint64_t /*generation*/, const Status&
   return GenerationEnd::by_caller;
 }
 
-std::unique_ptr<ConcurrencyControl> make_si_control(TransactionState& transaction) {
-  return std::make_unique<SnapshotIsolation>(transaction);
+std::unique_ptr<WorkerProtocol> make_si_protocol(txn::WorkerState& /*worker*/) {
+  return std::make_unique<UnsharedProtocol<SnapshotIsolation>>();
 }
 
 }  // namespace namdb::protocol

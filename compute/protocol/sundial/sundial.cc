@@ -1,11 +1,11 @@
 #include "compute/protocol/sundial/sundial.h"
 
-#include "compute/txn/make_control.h"
+#include "compute/txn/worker_protocol.h"
 
 namespace namdb::protocol {
 
-std::unique_ptr<ConcurrencyControl> make_sundial_control(TransactionState& transaction) {
-  return std::make_unique<Sundial>(transaction);
+std::unique_ptr<WorkerProtocol> make_sundial_protocol(txn::WorkerState& /*worker*/) {
+  return std::make_unique<UnsharedProtocol<Sundial>>();
 }
 
 }  // namespace namdb::protocol

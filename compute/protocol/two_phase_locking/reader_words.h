@@ -34,7 +34,7 @@
 #include "common/reactor/pooled_allocator.h"
 #include "common/reactor/stable_vector.h"
 #include "compute/cluster/batch_set.h"
-#include "compute/txn/lock_releaser.h"
+#include "compute/protocol/two_phase_locking/lock_releaser.h"
 #include "compute/txn/lookup.h"
 
 namespace namdb::protocol {

@@ -4,7 +4,6 @@
 #include "common/layout/record_trailer.h"
 #include "compute/protocol/two_phase_locking/two_phase_locking.h"
 #include "compute/txn/errors.h"
-#include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_resolver.h"
 
 namespace namdb::protocol {
@@ -42,8 +41,7 @@ bool TwoPhaseLocking::is_shared(Access& access) {
   if (!readers_.has(access.lookup)) return false;
   // That READ, which came behind the CAS of the reader word, found it unlocked.
   access.shared = true;
-  transaction().worker().header_guesses.note(access.lookup.record(), access.lookup.current().header_word(),
-                                             learned());
+  lockers_.guesses.note(access.lookup.record(), access.lookup.current().header_word(), learned());
   return true;
 }
 

@@ -6,7 +6,6 @@
 
 #include "common/layout/record_trailer.h"
 #include "compute/txn/errors.h"
-#include "compute/txn/header_guesses.h"
 #include "compute/txn/lock_resolver.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/transaction_registry.h"
@@ -24,8 +23,9 @@ constexpr std::uint32_t kMaxRounds = 64;
 
 }  // namespace
 
-TwoPhaseLocking::TwoPhaseLocking(TransactionState& transaction)
+TwoPhaseLocking::TwoPhaseLocking(TransactionState& transaction, LockerState& lockers)
     : transaction_(transaction),
+      lockers_(lockers),
       latest_(transaction.worker(), *this),
       validator_(transaction, *this),
       readers_(transaction.worker().cluster),
@@ -79,7 +79,7 @@ LockRead TwoPhaseLocking::add_lock(Lookup& lookup, txn::BatchSet& batches) {
                  lock.word.data());
     return LockRead::included;
   }
-  const auto guess = transaction().worker().header_guesses.find(lookup.record(), learned_);
+  const auto guess = lockers_.guesses.find(lookup.record(), learned_);
   if (lookup.shares()) {
     // In both cases the memory is still the record's.
     if (guess || lookup.locked_by_other()) readers_.post(lookup, own_lock(), batches);
@@ -184,7 +184,7 @@ bool TwoPhaseLocking::claim(Access& access) {
     }
     unmet_.push_back(lock);
   }
-  transaction().worker().header_guesses.note(lock->record, lock->unlocked, learned_);
+  lockers_.guesses.note(lock->record, lock->unlocked, learned_);
   return true;
 }
 
@@ -309,7 +309,7 @@ void TwoPhaseLocking::add_other_words(reactor::PooledVector<txn::HeldLock>& lock
 }
 
 void TwoPhaseLocking::after_install() {
-  txn::HeaderGuesses& guesses = transaction().worker().header_guesses;
+  txn::HeaderGuesses& guesses = lockers_.guesses;
   for (const Held& lock : held_) {
     if (lock.written())
       guesses.note(lock.record, HeaderWord(layout::load_word(lock.access->image.data())), learned_);
@@ -328,7 +328,7 @@ GenerationEnd TwoPhaseLocking::end(std::uint64_t generation, const Status& outco
   if (locks.empty()) return GenerationEnd::by_caller;
   unmet_.clear();
   held_.clear();
-  worker.lock_releaser.release(std::move(slot_), std::move(locks), generation);
+  lockers_.releaser.release(std::move(slot_), std::move(locks), generation);
   return GenerationEnd::behind_locks;
 }
 

@@ -4,7 +4,7 @@
 //
 //   metadata   the record's header word, as in optimistic concurrency control, locked as ⟨slot, priority,
 //              locked⟩: the priority is not the counter of the commit, which is drawn at its end. Under
-//              WAITDIE it is the transaction's age, kept when it tries again (compute/txn/priority_clock.h);
+//              WAITDIE it is the transaction's age, kept when it tries again (priority_clock.h);
 //              slot and priority are unique and ordered. Records keep no old versions.
 //   written by the holder of the lock: body, then the header word
 //   why it is serializable   a row that was locked is held until the commit is installed. Other reads (rows
@@ -17,7 +17,7 @@
 //              holds one. wait_die.h describes the waiting.
 //
 // A lock is taken by a CAS that is posted together with the READ of the record and before it (RCC §4.2),
-// where this worker knows the header word that it last saw (compute/txn/header_guesses.h). Where it does not,
+// where this worker knows the header word that it last saw (header_guesses.h). Where it does not,
 // or the word has changed, the lock is taken by a CAS from the version that was READ; if that version was
 // changed in between, both are posted again. A row that was read without a lock and is to be written later is
 // locked from the version that was shown, or there is a conflict.
@@ -32,21 +32,21 @@
 
 #include "common/reactor/stable_vector.h"
 #include "compute/commit/read_validator.h"
+#include "compute/protocol/two_phase_locking/locking_protocol.h"
 #include "compute/protocol/two_phase_locking/reader_words.h"
 #include "compute/txn/concurrency_control.h"
 #include "compute/txn/latest_committed.h"
 #include "compute/txn/lock_owner.h"
-#include "compute/txn/lock_releaser.h"
 #include "compute/txn/locking.h"
 #include "compute/txn/lookup_runner.h"
-#include "compute/txn/priority_clock.h"
 #include "compute/txn/transaction_state.h"
 
 namespace namdb::protocol {
 
 class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOwner {
  public:
-  explicit TwoPhaseLocking(TransactionState& transaction);
+  // Both outlive it.
+  TwoPhaseLocking(TransactionState& transaction, LockerState& lockers);
   ~TwoPhaseLocking() override;
 
   // --- Locking ---
@@ -72,7 +72,8 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
 
  protected:
   TransactionState& transaction() const { return transaction_; }
-  virtual std::uint32_t draw_priority() { return transaction_.worker().priorities.next(); }
+  LockerState& lockers() const { return lockers_; }
+  virtual std::uint32_t draw_priority() { return lockers_.priorities.next(); }
   layout::Stamp own_stamp() const { return own_; }
   txn::ExecutionSlot& own_slot() { return *slot_; }
   // A transaction that waits for a row that is to be locked, or has just been locked.
@@ -137,6 +138,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   reactor::PooledVector<SeenWaiter> waiters_of(std::span<const txn::RowId> rows) const;
 
   TransactionState& transaction_;
+  LockerState& lockers_;
   LatestCommitted latest_;
   ReadValidator validator_;
   std::shared_ptr<txn::ExecutionSlot> slot_;

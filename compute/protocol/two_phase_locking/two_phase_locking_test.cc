@@ -57,7 +57,9 @@ constexpr std::size_t kCas = 2;
 void guessed(LockingScene& scene, HeaderWord guess) {
   scene.worker.cluster.saw_memory(kRecord, scene.worker.table->record.record_bytes());
   scene.worker.locations.insert(scene.bytes.entry(1, kRecord));
-  scene.worker.header_guesses.note(kRecord, guess, scene.worker.registry.learned());
+  static_cast<LockingProtocol&>(*scene.worker.worker_protocol)
+      .lockers()
+      .guesses.note(kRecord, guess, scene.worker.registry.learned());
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 #include "common/layout/record_trailer.h"
 #include "compute/cluster/call_set.h"
 #include "compute/txn/errors.h"
-#include "compute/txn/header_guesses.h"
-#include "compute/txn/make_control.h"
 #include "compute/txn/snapshot.h"
 
 namespace namdb::protocol {
@@ -45,7 +43,7 @@ ReadDecision WaitDie::meet_lock(HeaderWord lock) {
   // Of the attempt before, which had the same priority, and is being released.
   if (lock == own_lock()) return ReadDecision::locked_by_other;
   if (other.slot == layout::kCollectorSlot) return ReadDecision::locked_by_other;
-  transaction().worker().priorities.meet(other.counter);
+  lockers().priorities.meet(other.counter);
   if (own_stamp().none()) return ReadDecision::locked_by_other;  // holds nothing that anybody waits for
   return older_than(other) ? ReadDecision::locked_by_other : ReadDecision::conflict;
 }
@@ -129,8 +127,8 @@ reactor::Task<Status> WaitDie::meet_waiters(const reactor::PooledVector<SeenWait
       if (!status.ok()) co_return status;
       continue;
     }
-    worker.priorities.meet(other.counter);
-    worker.header_guesses.note(seen.record, HeaderWord(), learned());
+    lockers().priorities.meet(other.counter);
+    lockers().guesses.note(seen.record, HeaderWord(), learned());
     conflict = write_conflict(*seen.table);
   }
   co_return conflict;
@@ -178,8 +176,8 @@ GenerationEnd WaitDie::end(std::uint64_t generation, const Status& outcome, bool
   return TwoPhaseLocking::end(generation, outcome, wrote);
 }
 
-std::unique_ptr<ConcurrencyControl> make_waitdie_control(TransactionState& transaction) {
-  return std::make_unique<WaitDie>(transaction);
+std::unique_ptr<WorkerProtocol> make_waitdie_protocol(txn::WorkerState& worker) {
+  return std::make_unique<PlainLockingProtocol<WaitDie>>(worker);
 }
 
 }  // namespace namdb::protocol

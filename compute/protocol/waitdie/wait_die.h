@@ -18,7 +18,7 @@
 // (common/calls/lock_calls.h), in RCC's waiting list: the answer comes when it has the lock. It sets the
 // waiter word all the same: others' CASes may be sent with their one-sided READs.
 //
-// Ages are unique: of equal ones the slot decides (compute/txn/priority_clock.h).
+// Ages are unique: of equal ones the slot decides (compute/protocol/two_phase_locking/priority_clock.h).
 #pragma once
 
 #include "common/reactor/stable_vector.h"
@@ -28,7 +28,9 @@ namespace namdb::protocol {
 
 class WaitDie final : public TwoPhaseLocking, public LockQueues {
  public:
-  explicit WaitDie(TransactionState& transaction) : TwoPhaseLocking(transaction) { wait_in(*this); }
+  WaitDie(TransactionState& transaction, LockerState& lockers) : TwoPhaseLocking(transaction, lockers) {
+    wait_in(*this);
+  }
 
   LockRead add_lock(Lookup& lookup, txn::BatchSet& batches) override;
   void check_locks() override;

@@ -93,8 +93,8 @@ class ToyControl final : public protocol::ConcurrencyControl,
   protocol::ReadSet reads_;
 };
 
-std::unique_ptr<protocol::ConcurrencyControl> make_toy(protocol::TransactionState& transaction) {
-  return std::make_unique<ToyControl>(transaction);
+std::unique_ptr<protocol::WorkerProtocol> make_toy(txn::WorkerState& /*worker*/) {
+  return std::make_unique<protocol::UnsharedProtocol<ToyControl>>();
 }
 
 constexpr protocol::ProtocolTraits kToy = {

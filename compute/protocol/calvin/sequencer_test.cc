@@ -1,5 +1,5 @@
 // One worker's epochs on bytes that stand for the lanes of others.
-#include "compute/txn/sequencer.h"
+#include "compute/protocol/calvin/sequencer.h"
 
 #include <catch2/catch.hpp>
 
@@ -20,6 +20,12 @@ constexpr OrderRow kRow = 3;
 
 struct Lanes {
   TestWorker worker{{.protocol = "calvin"}};
+  Sequencer sequencer{worker.cluster, worker.slot_keeper, worker.slots, kMillisecond_ns};
+
+  Lanes() = default;
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+  ~Lanes() { worker.run(sequencer.close()); }
 
   static GlobalAddress at(std::uint64_t offset) {
     return {0,
@@ -49,7 +55,7 @@ struct Lanes {
     worker.executor.run_ready();
   }
   std::shared_ptr<Turn> enter(std::vector<OrderRow> rows = {kRow}) {
-    return worker.sequencer.enter(std::move(rows));
+    return sequencer.enter(std::move(rows));
   }
 };
 
@@ -74,10 +80,10 @@ TEST_CASE("transactions of an epoch get their numbers together, and leave the la
   CHECK(first->spent.reads == 2);
   CHECK(second->spent.one_sided() == 0);
   CHECK(lanes.word(0, second->places.front()).number == 4);
-  lanes.worker.sequencer.leave(*first);
+  lanes.sequencer.leave(*first);
   CHECK(second->may_go());
-  lanes.worker.sequencer.leave(*second);
-  lanes.worker.sequencer.leave(*other);
+  lanes.sequencer.leave(*second);
+  lanes.sequencer.leave(*other);
   lanes.run_for(kLong_ns);
   for (std::uint32_t place = 0; place < layout::kOrderPlaces; ++place) CHECK(lanes.word(0, place).free());
 }
@@ -107,8 +113,8 @@ TEST_CASE("a transaction waits for one of another worker with a smaller number",
   }
   lanes.run_for(kLong_ns);
   CHECK(turn->may_go());
-  lanes.worker.sequencer.leave(*turn);
-  lanes.worker.sequencer.leave(*apart);
+  lanes.sequencer.leave(*turn);
+  lanes.sequencer.leave(*apart);
 }
 
 TEST_CASE("one that is announced is waited for until its number is known", "[order]") {
@@ -124,23 +130,23 @@ TEST_CASE("one that is announced is waited for until its number is known", "[ord
     lanes.run_for(kLong_ns);
     CHECK(turn->may_go());
     const auto next = lanes.enter();
-    lanes.worker.sequencer.leave(*turn);
+    lanes.sequencer.leave(*turn);
     lanes.run_for(kLong_ns);
     CHECK(next->number == 6);
     CHECK(!next->may_go());
-    lanes.worker.sequencer.leave(*next);
+    lanes.sequencer.leave(*next);
   }
   SECTION("it comes before") {
     lanes.put_word({7, 1});
     lanes.run_for(kLong_ns);
     CHECK(!turn->may_go());
-    lanes.worker.sequencer.leave(*turn);
+    lanes.sequencer.leave(*turn);
   }
   SECTION("of equal numbers that of the smaller slot comes before") {
     lanes.put_word({7, 2});
     lanes.run_for(kLong_ns);
     CHECK(turn->may_go());
-    lanes.worker.sequencer.leave(*turn);
+    lanes.sequencer.leave(*turn);
   }
 }
 
@@ -158,7 +164,7 @@ TEST_CASE("a transaction announced between the two looks is waited for, too", "[
   lanes.put_word({0, 0});
   lanes.run_for(kLong_ns);
   CHECK(turn->may_go());
-  lanes.worker.sequencer.leave(*turn);
+  lanes.sequencer.leave(*turn);
 }
 
 TEST_CASE("numbers in a lane that was taken after this worker's own count", "[order]") {
@@ -175,7 +181,7 @@ TEST_CASE("numbers in a lane that was taken after this worker's own count", "[or
   CHECK(lanes.owner(0) == kOwnSlot);
   CHECK(turn->number == 12);
   CHECK(!turn->may_go());
-  lanes.worker.sequencer.leave(*turn);
+  lanes.sequencer.leave(*turn);
 }
 
 TEST_CASE("the lane of a dead worker is taken, and its words are gone", "[order]") {
@@ -187,7 +193,7 @@ TEST_CASE("the lane of a dead worker is taken, and its words are gone", "[order]
   CHECK(lanes.owner(kOtherLane) == kOwnSlot);
   CHECK(turn->may_go());
   CHECK(turn->number == 2);
-  lanes.worker.sequencer.leave(*turn);
+  lanes.sequencer.leave(*turn);
 }
 
 TEST_CASE("a lane's epochs go on from owner to owner", "[order]") {
@@ -198,7 +204,7 @@ TEST_CASE("a lane's epochs go on from owner to owner", "[order]") {
   const auto turn = lanes.enter();
   lanes.run_for(kLong_ns);
   CHECK(lanes.word(kOtherLane, turn->places.front()).epoch == 8);
-  lanes.worker.sequencer.leave(*turn);
+  lanes.sequencer.leave(*turn);
   lanes.run_for(kLong_ns);
   CHECK(lanes.word(kOtherLane, turn->places.front()).epoch == 8);
 }
@@ -222,7 +228,7 @@ TEST_CASE("without a lane, and with too many rows, there is no order", "[order]"
     lanes.run_for(kLong_ns);
     CHECK(turn->may_go());
     CHECK(turn->places.size() == 8);
-    lanes.worker.sequencer.leave(*turn);
+    lanes.sequencer.leave(*turn);
   }
 }
 
@@ -233,25 +239,25 @@ TEST_CASE("more transactions than places wait for those that are under way", "[o
   lanes.run_for(kLong_ns);
   CHECK(turns[layout::kOrderPlaces - 1]->may_go());
   CHECK(turns.back()->state == Turn::State::waits);
-  lanes.worker.sequencer.leave(*turns.front());
+  lanes.sequencer.leave(*turns.front());
   lanes.run_for(kLong_ns);
   CHECK(turns.back()->may_go());
-  for (const auto& turn : turns) lanes.worker.sequencer.leave(*turn);
+  for (const auto& turn : turns) lanes.sequencer.leave(*turn);
 }
 
 TEST_CASE("transactions that do not wait any longer leave no trace", "[order]") {
   Lanes lanes;
   const auto waits = lanes.enter();
-  lanes.worker.sequencer.leave(*waits);
+  lanes.sequencer.leave(*waits);
   const auto turn = lanes.enter();
   // Its epoch is under way: its words are announced in the fifth batch.
-  lanes.worker.fabric.before_batch(4, [&lanes, &turn] { lanes.worker.sequencer.leave(*turn); });
+  lanes.worker.fabric.before_batch(4, [&lanes, &turn] { lanes.sequencer.leave(*turn); });
   lanes.run_for(kLong_ns);
   CHECK(lanes.word(0, turn->places.front()).free());
   const auto next = lanes.enter();
   lanes.run_for(kLong_ns);
   CHECK(next->may_go());
-  lanes.worker.sequencer.leave(*next);
+  lanes.sequencer.leave(*next);
 }
 
 }  // namespace namdb::txn

@@ -1,4 +1,4 @@
-#include "compute/txn/sequencer.h"
+#include "compute/protocol/calvin/sequencer.h"
 
 #include <algorithm>
 #include <cstring>

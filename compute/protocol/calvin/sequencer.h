@@ -37,8 +37,8 @@
 #include "common/layout/order_lanes.h"
 #include "common/reactor/executor.h"
 #include "compute/cluster/batch_set.h"
+#include "compute/protocol/calvin/order_queue.h"
 #include "compute/txn/execution_slot.h"
-#include "compute/txn/order_queue.h"
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot.h"
 

@@ -1,4 +1,4 @@
-#include "compute/txn/order_queue.h"
+#include "compute/protocol/calvin/order_queue.h"
 
 #include <algorithm>
 

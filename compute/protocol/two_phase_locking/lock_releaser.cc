@@ -1,4 +1,4 @@
-#include "compute/txn/lock_releaser.h"
+#include "compute/protocol/two_phase_locking/lock_releaser.h"
 
 #include "common/layout/words.h"
 #include "compute/cluster/batch_set.h"
