@@ -9,8 +9,8 @@
 
 namespace namdb::protocol {
 
-// The protocol of that name (common/protocols/protocol.h), as the worker runs it; null if there is none. The
-// worker's state outlives it.
+// The protocol of that name (common/protocols/protocol.h), as the worker runs it; null if there is none.
+// The worker's state outlives it.
 std::unique_ptr<WorkerProtocol> make_protocol(std::string_view name, txn::WorkerState& worker);
 
 // For tests: one protocol more, as long as it lives. One at a time; made before make_protocol() is called, and

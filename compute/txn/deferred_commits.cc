@@ -25,7 +25,8 @@ reactor::Task<void> DeferredCommits::wait_but_for(std::uint32_t slot) {
   }
 }
 
-reactor::Task<Status> DeferredCommits::wait_until_visible(CommitOutcomes& outcomes, const Transaction& asker) {
+reactor::Task<Status> DeferredCommits::wait_until_visible(CommitOutcomes& outcomes,
+                                                          const Transaction& asker) {
   co_await wait_but_for(kNoSlot);
   std::size_t undone = 0;
   std::size_t unknown = 0;

@@ -1,6 +1,6 @@
-// A protocol as one worker runs it over one connection: it makes the concurrency control of each transaction,
-// and owns the objects that these share. Protocols make theirs by a function each, make_<name>_protocol, which
-// the protocol's folder defines.
+// A protocol as one worker runs it over one connection: it makes the concurrency control of each
+// transaction, and owns the objects that these share. Protocols make theirs by a function each,
+// make_<name>_protocol, which the protocol's folder defines.
 #pragma once
 
 #include <memory>

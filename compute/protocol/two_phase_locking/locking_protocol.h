@@ -1,5 +1,5 @@
-// What the transactions of one worker share under the protocols of two-phase locking, and those protocols as a
-// worker runs them.
+// The objects that the transactions of one worker share under the protocols of two-phase locking, and those
+// protocols as a worker runs them.
 #pragma once
 
 #include <memory>
