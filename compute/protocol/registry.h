@@ -13,8 +13,8 @@ namespace namdb::protocol {
 // The worker's state outlives it.
 std::unique_ptr<WorkerProtocol> make_protocol(std::string_view name, txn::WorkerState& worker);
 
-// For tests: one protocol more, as long as it lives. One at a time; made before make_protocol() is called, and
-// outlived by `traits`.
+// For tests: one protocol more, as long as it lives. One at a time; made before make_protocol() is called,
+// and outlived by `traits`.
 class ExtraProtocol {
  public:
   ExtraProtocol(const ProtocolTraits& traits, MakeProtocol make);
