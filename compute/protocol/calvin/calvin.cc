@@ -11,15 +11,14 @@ namespace namdb::protocol {
 
 using layout::HeaderWord;
 using txn::RowId;
-using txn::Turn;
 
 namespace {
 
 // A transaction that waits for its turn looks so often whether it is to wait any longer.
 constexpr std::uint64_t kCheck_ns = kMillisecond_ns;
 
-txn::OrderRow order_row_of(const Access& access, bool writes) {
-  return txn::order_row(access.table->id, access.key_hash, writes);
+OrderRow order_row_of(const Access& access, bool writes) {
+  return order_row(access.table->id, access.key_hash, writes);
 }
 
 class CalvinProtocol final : public LockingProtocol {
@@ -37,7 +36,7 @@ class CalvinProtocol final : public LockingProtocol {
   }
 
  private:
-  txn::Sequencer sequencer_;
+  Sequencer sequencer_;
 };
 
 }  // namespace
@@ -49,7 +48,7 @@ reactor::Task<Status> Calvin::Beginning::prepare() {
   co_return co_await calvin_.take_turn();
 }
 
-Calvin::Calvin(TransactionState& transaction, LockerState& lockers, txn::Sequencer& sequencer)
+Calvin::Calvin(TransactionState& transaction, LockerState& lockers, Sequencer& sequencer)
     : TwoPhaseLocking(transaction, lockers), sequencer_(sequencer), beginning_(transaction.worker(), *this) {
   decide_by({.visibility = &beginning_, .locking = this, .validation = validation()});
 }
@@ -58,8 +57,8 @@ Calvin::~Calvin() {
   if (turn_ != nullptr) sequencer_.leave(*turn_);
 }
 
-std::vector<txn::OrderRow> Calvin::asked_rows(bool read_before) const {
-  std::vector<txn::OrderRow> rows;
+std::vector<OrderRow> Calvin::asked_rows(bool read_before) const {
+  std::vector<OrderRow> rows;
   for (const Access& access : transaction().accesses()) {
     const bool writes = !access.only_read || access.write != WriteKind::none;
     if (read_before || writes || !access.fetched()) rows.push_back(order_row_of(access, writes));
@@ -73,10 +72,10 @@ std::vector<txn::OrderRow> Calvin::asked_rows(bool read_before) const {
 
 reactor::Task<Status> Calvin::take_turn() {
   entered_ = true;
-  std::vector<txn::OrderRow> rows = asked_rows(false);
-  const std::vector<txn::OrderRow>& before = transaction().session().ordered_rows;
+  std::vector<OrderRow> rows = asked_rows(false);
+  const std::vector<OrderRow>& before = transaction().session().ordered_rows;
   rows.insert(rows.end(), before.begin(), before.end());
-  txn::normalize(rows);
+  normalize(rows);
   txn::WorkerState& worker = transaction().worker();
   turn_ = sequencer_.enter(std::move(rows));
   std::uint64_t since_ns = 0;  // it has its place, and waits for others
@@ -162,12 +161,12 @@ ReadDecision Calvin::meet_lock(HeaderWord lock) {
 }
 
 GenerationEnd Calvin::end(std::uint64_t generation, const Status& outcome, bool wrote) {
-  std::vector<txn::OrderRow>& next = transaction().session().ordered_rows;
+  std::vector<OrderRow>& next = transaction().session().ordered_rows;
   next.clear();
   if (!outcome.ok() && outcome.info().retry) {
     next = asked_rows(true);
-    txn::normalize(next);
-    if (next.size() > txn::Sequencer::kMaxRows) next.clear();
+    normalize(next);
+    if (next.size() > Sequencer::kMaxRows) next.clear();
   }
   const GenerationEnd ends = TwoPhaseLocking::end(generation, outcome, wrote);
   if (turn_ != nullptr) sequencer_.leave(*turn_);

@@ -35,7 +35,7 @@ namespace namdb::protocol {
 class Calvin final : public TwoPhaseLocking {
  public:
   // All outlive it.
-  Calvin(TransactionState& transaction, LockerState& lockers, txn::Sequencer& sequencer);
+  Calvin(TransactionState& transaction, LockerState& lockers, Sequencer& sequencer);
   ~Calvin() override;
 
   reactor::Task<Status> before_fetch() override;
@@ -61,13 +61,13 @@ class Calvin final : public TwoPhaseLocking {
 
   reactor::Task<Status> take_turn();
   // `read_before`: those, too, that were only read and are there.
-  std::vector<txn::OrderRow> asked_rows(bool read_before) const;
+  std::vector<OrderRow> asked_rows(bool read_before) const;
   // Whether the transaction has declared that it reads the row, or that it writes it.
   bool declared(const Access& access, bool writes) const;
 
-  txn::Sequencer& sequencer_;
+  Sequencer& sequencer_;
   Beginning beginning_;
-  std::shared_ptr<txn::Turn> turn_;  // null before, and where it is in no order
+  std::shared_ptr<Turn> turn_;  // null before, and where it is in no order
   std::uint32_t number_ = 0;
   bool entered_ = false;
   bool waits_always_ = false;      // a fetch is under way of declared rows only, and began without locks

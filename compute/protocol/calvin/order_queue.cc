@@ -5,7 +5,7 @@
 #include "common/base/check.h"
 #include "common/layout/age.h"
 
-namespace namdb::txn {
+namespace namdb::protocol {
 namespace {
 
 constexpr std::uint32_t hash_of(OrderRow row) {
@@ -87,4 +87,4 @@ void normalize(std::vector<OrderRow>& rows) {
   rows = std::move(once);
 }
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

@@ -10,7 +10,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
-namespace namdb::txn {
+namespace namdb::protocol {
 
 // 31 bits of hash, and whether the transaction may write the row.
 using OrderRow = std::uint32_t;
@@ -62,4 +62,4 @@ class OrderQueue {
 // Sorts the rows, and leaves each once: with the right to write where that was asked for.
 void normalize(std::vector<OrderRow>& rows);
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

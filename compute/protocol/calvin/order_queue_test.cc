@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace namdb::txn {
+namespace namdb::protocol {
 namespace {
 
 constexpr OrderRow reads(std::uint32_t row) {
@@ -113,4 +113,4 @@ TEST_CASE("one that has left is not woken", "[order]") {
   CHECK(queue.empty());
 }
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

@@ -8,7 +8,7 @@
 #include "common/layout/words.h"
 #include "compute/txn/errors.h"
 
-namespace namdb::txn {
+namespace namdb::protocol {
 
 using layout::kOrderEntry_bytes;
 using layout::kOrderLanes;
@@ -144,7 +144,7 @@ reactor::Task<void> Sequencer::run() {
       continue;
     }
     if (slot_ != nullptr && slot_->exhausted() && ordered_.empty() && !closed_) {
-      const std::shared_ptr<ExecutionSlot> next = slot_keeper_.acquire_now();
+      const std::shared_ptr<txn::ExecutionSlot> next = slot_keeper_.acquire_now();
       if (next != nullptr) {
         failure_ = co_await change_slot(next);
         continue;
@@ -167,7 +167,7 @@ reactor::Task<void> Sequencer::run() {
       }
     } else if (words_changed_) {
       add_words();
-      status = co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+      status = co_await batches_.run_in_background(counters_, Stage::lock);
       pause_ns = 0;
     } else if (waits) {
       co_await changed_.wait_until(has_room ? epoch_ends_ns() : ~std::uint64_t{0});
@@ -177,7 +177,7 @@ reactor::Task<void> Sequencer::run() {
     failure_ = status;
   }
   if (!failure_.ok()) {
-    failure_ = protocol::lost_connection(failure_);
+    failure_ = lost_connection(failure_);
     fail_all(failure_);
   }
   running_ = false;
@@ -202,7 +202,7 @@ reactor::Task<Status> Sequencer::take_lane() {
   const fabric::LocalBuffer found(cluster_.pool(), 8);
   for (std::uint32_t claim = 0; claim < kClaims; ++claim) {
     batches_.read(lanes_, seen_.data(), layout::kOrderOwners_bytes);
-    Status status = co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+    Status status = co_await batches_.run_in_background(counters_, Stage::lock);
     if (!status.ok()) co_return status;
     bool any = false;
     for (std::uint32_t lane = 0; lane < kOrderLanes; ++lane) any = any || owner(lane) != 0;
@@ -216,7 +216,7 @@ reactor::Task<Status> Sequencer::take_lane() {
     if (lane == kOrderLanes) break;
     layout::store_word(found.data(), ~owner(lane));
     batches_.compare_and_swap(lanes_ + 8 * lane, owner(lane), slot_->slot(), found.data());
-    status = co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+    status = co_await batches_.run_in_background(counters_, Stage::lock);
     if (!status.ok()) co_return status;
     if (layout::load_word(found.data()) != owner(lane)) continue;
     lane_ = lane;
@@ -231,12 +231,12 @@ reactor::Task<Status> Sequencer::take_lane() {
 }
 
 // The other slot owns the lane from now on. Nobody has a place there, and nobody takes it: it is leased.
-reactor::Task<Status> Sequencer::change_slot(std::shared_ptr<ExecutionSlot> next) {
+reactor::Task<Status> Sequencer::change_slot(std::shared_ptr<txn::ExecutionSlot> next) {
   next->add_holder();
   const fabric::LocalBuffer found(cluster_.pool(), 8);
   add_words();
   batches_.compare_and_swap(lanes_ + 8 * lane_, slot_->slot(), next->slot(), found.data());
-  Status status = co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+  Status status = co_await batches_.run_in_background(counters_, Stage::lock);
   std::swap(slot_, next);
   next->drop_holder();
   co_return status;
@@ -246,7 +246,7 @@ reactor::Task<Status> Sequencer::change_slot(std::shared_ptr<ExecutionSlot> next
 // may look again much later: so its epochs come behind theirs.
 reactor::Task<Status> Sequencer::clear_lane() {
   batches_.read(lanes_ + layout::order_words_offset(lane_), own_words_.data(), layout::kOrderWords_bytes);
-  Status status = co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+  Status status = co_await batches_.run_in_background(counters_, Stage::lock);
   if (!status.ok()) co_return status;
   for (std::uint32_t place = 0; place < kOrderPlaces; ++place) {
     const std::uint32_t epoch = OrderWord::of(own_words_.word(place)).epoch;
@@ -254,7 +254,7 @@ reactor::Task<Status> Sequencer::clear_lane() {
   }
   words_.fill(OrderWord{epoch_, layout::kOrderOver}.value());
   add_words();
-  co_return co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+  co_return co_await batches_.run_in_background(counters_, Stage::lock);
 }
 
 void Sequencer::add_words() {
@@ -272,7 +272,7 @@ reactor::Task<Status> Sequencer::look() {
   for (std::uint32_t lanes = 0; lanes != lanes_in_use_;) {
     lanes = lanes_in_use_;
     add_look();
-    Status status = co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+    Status status = co_await batches_.run_in_background(counters_, Stage::lock);
     if (!status.ok()) co_return status;
     note_lanes();
   }
@@ -346,7 +346,7 @@ reactor::Task<Status> Sequencer::run_epoch() {
   unknown = find_unknown(number);
   if (!unknown.empty()) {
     add_rows_of(unknown);
-    status = co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+    status = co_await batches_.run_in_background(counters_, Stage::lock);
     if (!status.ok()) co_return status;
     add_remote(unknown);
   }
@@ -454,7 +454,7 @@ void Sequencer::note_lanes() {
 reactor::Task<Status> Sequencer::poll() {
   if (words_changed_) add_words();
   add_look();
-  Status status = co_await batches_.run_in_background(counters_, protocol::Stage::lock);
+  Status status = co_await batches_.run_in_background(counters_, Stage::lock);
   if (!status.ok()) co_return status;
   note_words();
   co_return co_await look_for_dead();
@@ -479,4 +479,4 @@ reactor::Task<Status> Sequencer::look_for_dead() {
   co_return Status();
 }
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

@@ -42,7 +42,7 @@
 #include "compute/txn/slot_keeper.h"
 #include "compute/txn/snapshot.h"
 
-namespace namdb::txn {
+namespace namdb::protocol {
 
 // One transaction of this worker in the order.
 struct Turn : OrderedTransaction {
@@ -62,7 +62,8 @@ class Sequencer {
   static constexpr std::size_t kMaxRows = std::size_t{8} * layout::kOrderRows;
 
   // All outlive this.
-  Sequencer(Cluster& cluster, SlotKeeper& slot_keeper, SlotDirectory& slots, std::uint64_t epoch_ns)
+  Sequencer(txn::Cluster& cluster, txn::SlotKeeper& slot_keeper, txn::SlotDirectory& slots,
+            std::uint64_t epoch_ns)
       : cluster_(cluster),
         slot_keeper_(slot_keeper),
         slots_(slots),
@@ -103,7 +104,7 @@ class Sequencer {
   reactor::Task<Status> take_lane();
   reactor::Task<Status> clear_lane();
   // The slot that owns the lane is at its end.
-  reactor::Task<Status> change_slot(std::shared_ptr<ExecutionSlot> next);
+  reactor::Task<Status> change_slot(std::shared_ptr<txn::ExecutionSlot> next);
   reactor::Task<Status> run_epoch();
   reactor::Task<Status> poll();
   // Of remote transactions that this worker waits for: those of dead workers count no more.
@@ -145,14 +146,14 @@ class Sequencer {
   std::vector<Unknown> find_unknown(std::uint32_t number) const;
   void add_remote(const std::vector<Unknown>& unknown);
 
-  Cluster& cluster_;
-  SlotKeeper& slot_keeper_;
-  SlotDirectory& slots_;
+  txn::Cluster& cluster_;
+  txn::SlotKeeper& slot_keeper_;
+  txn::SlotDirectory& slots_;
   std::uint64_t epoch_ns_;
-  BatchSet batches_;
+  txn::BatchSet batches_;
   fabric::OperationCounters counters_;  // that no transaction has counted yet
   layout::GlobalAddress lanes_;
-  std::shared_ptr<ExecutionSlot> slot_;  // that has the lane; null: there is no lane
+  std::shared_ptr<txn::ExecutionSlot> slot_;  // that has the lane; null: there is no lane
   std::uint32_t lane_ = 0;
   std::uint32_t lanes_in_use_ = 1;  // at least so many
   bool without_lane_ = false;       // all are taken
@@ -184,4 +185,4 @@ class Sequencer {
   reactor::Gate gate_;
 };
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

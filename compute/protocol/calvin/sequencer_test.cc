@@ -5,14 +5,14 @@
 
 #include "compute/testing/test_worker.h"
 
-namespace namdb::txn {
+namespace namdb::protocol {
 namespace {
 
 using layout::GlobalAddress;
 using layout::OrderWord;
-using protocol::testing::kOwnSlot;
-using protocol::testing::RegionFabric;
-using protocol::testing::TestWorker;
+using testing::kOwnSlot;
+using testing::RegionFabric;
+using testing::TestWorker;
 
 constexpr std::uint32_t kOther = 30;
 constexpr std::uint32_t kOtherLane = 0;
@@ -260,4 +260,4 @@ TEST_CASE("transactions that do not wait any longer leave no trace", "[order]") 
   lanes.sequencer.leave(*next);
 }
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

@@ -26,7 +26,7 @@ namespace namdb::protocol::drtm {
 class ReadLeases {
  public:
   // `learned`: reuse epochs, when the transaction began.
-  ReadLeases(txn::WorkerState& worker, txn::HeaderGuesses& guesses, std::uint64_t learned)
+  ReadLeases(txn::WorkerState& worker, HeaderGuesses& guesses, std::uint64_t learned)
       : worker_(worker), guesses_(guesses), learned_(learned) {}
 
   bool any() const { return !leases_.empty(); }
@@ -53,7 +53,7 @@ class ReadLeases {
   std::uint64_t known_ns(const Lookup& lookup) const;
 
   txn::WorkerState& worker_;
-  txn::HeaderGuesses& guesses_;
+  HeaderGuesses& guesses_;
   std::uint64_t learned_;
   reactor::StableVector<Lease> leases_;  // Lookup::share() is the position + 1
   std::size_t posted_ = 0;               // the last ones, of this batch

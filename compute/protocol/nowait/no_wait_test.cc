@@ -20,7 +20,7 @@ constexpr HeaderWord kOwnLock = lock_word({kOwnSlot, kPriority});
 
 struct NoWaitScene : ProtocolScene {
   NoWaitScene() : ProtocolScene({.protocol = "nowait"}) {
-    worker.executor.advance(kPriority * txn::PriorityClock::kTick_ns);
+    worker.executor.advance(kPriority * PriorityClock::kTick_ns);
   }
 };
 

@@ -17,7 +17,7 @@
 #include "common/layout/global_address.h"
 #include "common/layout/stamp.h"
 
-namespace namdb::txn {
+namespace namdb::protocol {
 
 class HeaderGuesses {
  public:
@@ -60,4 +60,4 @@ class HeaderGuesses {
   std::vector<Entry> entries_;
 };
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

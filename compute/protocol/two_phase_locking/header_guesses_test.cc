@@ -4,7 +4,7 @@
 
 #include "compute/txn/transaction_registry.h"
 
-namespace namdb::txn {
+namespace namdb::protocol {
 namespace {
 
 const layout::GlobalAddress kRecord(2, 4096);
@@ -13,7 +13,7 @@ constexpr layout::HeaderWord kWord(layout::Stamp{20, 7});
 }  // namespace
 
 TEST_CASE("a guess is good until a reuse epoch is learned", "[txn]") {
-  TransactionRegistry registry;
+  txn::TransactionRegistry registry;
   HeaderGuesses guesses(16);
   guesses.note(kRecord, kWord, registry.learned());
   CHECK(guesses.find(kRecord, registry.learned()) == kWord);
@@ -25,7 +25,7 @@ TEST_CASE("a guess is good until a reuse epoch is learned", "[txn]") {
 }
 
 TEST_CASE("a lease is known as long as the guess of its record is, whatever header words come", "[txn]") {
-  TransactionRegistry registry;
+  txn::TransactionRegistry registry;
   HeaderGuesses guesses(16);
   guesses.note_lease(kRecord, 5, registry.learned());
   CHECK(guesses.find_lease(kRecord, registry.learned()) == 0);  // the record is not noted
@@ -41,4 +41,4 @@ TEST_CASE("a lease is known as long as the guess of its record is, whatever head
   CHECK(guesses.find_lease(kRecord, registry.learned()) == 0);  // it may be another record's memory
 }
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

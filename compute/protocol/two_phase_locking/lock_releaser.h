@@ -17,7 +17,7 @@
 #include "compute/txn/execution_slot.h"
 #include "compute/txn/transaction_registry.h"
 
-namespace namdb::txn {
+namespace namdb::protocol {
 
 // A word that is held, and its value when it is not. It is WRITTEN; or, where others may have changed it
 // since, CASed from `waiter`, and left alone if that fails.
@@ -29,20 +29,21 @@ struct HeldLock {
 
 class LockReleaser {
  public:
-  LockReleaser(Cluster& cluster, TransactionRegistry& registry) : cluster_(cluster), registry_(registry) {}
+  LockReleaser(txn::Cluster& cluster, txn::TransactionRegistry& registry)
+      : cluster_(cluster), registry_(registry) {}
 
   // Takes over the generation, and the caller's part of the slot (add_holder()).
-  void release(std::shared_ptr<ExecutionSlot> slot, reactor::PooledVector<HeldLock> locks,
+  void release(std::shared_ptr<txn::ExecutionSlot> slot, reactor::PooledVector<HeldLock> locks,
                std::uint64_t generation);
   // Waits for what is under way; before destruction, and before the slots are given back.
   reactor::Task<void> close();
 
  private:
-  reactor::Task<void> run(std::shared_ptr<ExecutionSlot> slot, reactor::PooledVector<HeldLock> locks,
+  reactor::Task<void> run(std::shared_ptr<txn::ExecutionSlot> slot, reactor::PooledVector<HeldLock> locks,
                           std::uint64_t generation);
-  Cluster& cluster_;
-  TransactionRegistry& registry_;
+  txn::Cluster& cluster_;
+  txn::TransactionRegistry& registry_;
   reactor::Gate gate_;
 };
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

@@ -16,9 +16,9 @@ struct LockerState {
   explicit LockerState(txn::WorkerState& worker)
       : priorities(worker.executor, worker.cluster.timestamps()), releaser(worker.cluster, worker.registry) {}
 
-  txn::PriorityClock priorities;
-  txn::HeaderGuesses guesses;
-  txn::LockReleaser releaser;
+  PriorityClock priorities;
+  HeaderGuesses guesses;
+  LockReleaser releaser;
 };
 
 class LockingProtocol : public WorkerProtocol {

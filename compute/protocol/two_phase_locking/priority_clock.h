@@ -13,14 +13,14 @@
 #include "common/layout/age.h"
 #include "compute/cluster/timestamp_clock.h"
 
-namespace namdb::txn {
+namespace namdb::protocol {
 
 class PriorityClock {
  public:
   static constexpr std::uint64_t kTick_ns = 16'000;
 
   // Both outlive this.
-  PriorityClock(const Clock& clock, const TimestampClock& server) : clock_(clock), server_(server) {}
+  PriorityClock(const Clock& clock, const txn::TimestampClock& server) : clock_(clock), server_(server) {}
 
   // Never 0, never one that this gave before (within the clock's round).
   std::uint32_t next() {
@@ -46,9 +46,9 @@ class PriorityClock {
   }
 
   const Clock& clock_;
-  const TimestampClock& server_;
+  const txn::TimestampClock& server_;
   std::uint64_t offset_ = 0;
   std::uint64_t last_ = 0;
 };
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace namdb::txn {
+namespace namdb::protocol {
 namespace {
 
 class SetClock : public Clock {
@@ -15,7 +15,7 @@ class SetClock : public Clock {
 
 TEST_CASE("priorities grow, are never given twice, and follow the greatest that is met", "[txn]") {
   SetClock clock;
-  const TimestampClock server(clock);
+  const txn::TimestampClock server(clock);
   PriorityClock priorities(clock, server);
   std::uint32_t last = priorities.next();
   for (int i = 0; i < 1000; ++i) {
@@ -42,7 +42,7 @@ TEST_CASE("priorities of machines that have run for different times are ordered 
   clocks[2].now = kHour_ns + (std::uint64_t{2} << 32) / 3 * PriorityClock::kTick_ns;
   std::uint32_t last = 0;
   for (std::uint64_t i = 0; i < 3; ++i) {
-    TimestampClock server(clocks[i]);
+    txn::TimestampClock server(clocks[i]);
     server.follow(server_ns, clocks[i].now);
     clocks[i].now += (i + 1) * kSecond_ns;
     const std::uint32_t drawn = PriorityClock(clocks[i], server).next();
@@ -56,7 +56,7 @@ TEST_CASE("workers draw priorities in the order of the clock, however late their
   // More than half of the 32 bits' round.
   constexpr std::uint64_t kTenHours_ns = 36'000 * kSecond_ns;
   SetClock clock;
-  const TimestampClock server(clock);
+  const txn::TimestampClock server(clock);
   PriorityClock idle(clock, server);
   static_cast<void>(idle.next());
   for (int round = 0; round < 5; ++round) {
@@ -75,8 +75,8 @@ TEST_CASE(
     "workers of one machine draw priorities in the order of its clock, whatever they think of server 0's",
     "[txn]") {
   SetClock clock;
-  TimestampClock one(clock);
-  TimestampClock other(clock);
+  txn::TimestampClock one(clock);
+  txn::TimestampClock other(clock);
   one.follow(clock.now + 400 * kMicrosecond_ns, clock.now);
   other.follow(clock.now - 300 * kMicrosecond_ns, clock.now);
   PriorityClock first(clock, one);
@@ -89,4 +89,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace namdb::txn
+}  // namespace namdb::protocol

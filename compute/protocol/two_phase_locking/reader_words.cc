@@ -61,7 +61,7 @@ void ReaderWords::give_back(HeaderWord own, txn::BatchSet& batches) const {
   }
 }
 
-void ReaderWords::add_to(reactor::PooledVector<txn::HeldLock>& locks, HeaderWord own) const {
+void ReaderWords::add_to(reactor::PooledVector<HeldLock>& locks, HeaderWord own) const {
   for (const Word& word : words_) {
     if (word.taken) locks.push_back({word.word, HeaderWord(), own});
   }

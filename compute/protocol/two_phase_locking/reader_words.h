@@ -58,7 +58,7 @@ class ReaderWords {
   // To be given back in this batch; clear() once it completed.
   void give_back(layout::HeaderWord own, txn::BatchSet& batches) const;
   // The same in the background.
-  void add_to(reactor::PooledVector<txn::HeldLock>& locks, layout::HeaderWord own) const;
+  void add_to(reactor::PooledVector<HeldLock>& locks, layout::HeaderWord own) const;
   void clear() {
     words_.clear();
     held_ = 0;

@@ -303,13 +303,13 @@ void TwoPhaseLocking::after_unlock() {
   readers_.clear();
 }
 
-void TwoPhaseLocking::add_other_words(reactor::PooledVector<txn::HeldLock>& locks) {
+void TwoPhaseLocking::add_other_words(reactor::PooledVector<HeldLock>& locks) {
   readers_.add_to(locks, own_lock());
   readers_.clear();
 }
 
 void TwoPhaseLocking::after_install() {
-  txn::HeaderGuesses& guesses = lockers_.guesses;
+  HeaderGuesses& guesses = lockers_.guesses;
   for (const Held& lock : held_) {
     if (lock.written())
       guesses.note(lock.record, HeaderWord(layout::load_word(lock.access->image.data())), learned_);
@@ -322,7 +322,7 @@ GenerationEnd TwoPhaseLocking::end(std::uint64_t generation, const Status& outco
   // not known: if it is committed, it is installed under its locks.
   const bool unknown = !outcome.ok() && outcome.code() == ErrorCode::unknown_outcome;
   if (unknown || worker.cluster.failed()) return GenerationEnd::by_caller;
-  reactor::PooledVector<txn::HeldLock> locks;
+  reactor::PooledVector<HeldLock> locks;
   for (const Held& lock : held_) locks.push_back({lock.record, lock.unlocked, HeaderWord()});
   add_other_words(locks);
   if (locks.empty()) return GenerationEnd::by_caller;

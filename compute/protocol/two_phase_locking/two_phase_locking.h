@@ -87,7 +87,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
     co_return Status();
   }
   // Other words that are set in records, to be given back with the locks; they then are forgotten.
-  virtual void add_other_words(reactor::PooledVector<txn::HeldLock>& locks);
+  virtual void add_other_words(reactor::PooledVector<HeldLock>& locks);
   std::uint64_t learned() const { return learned_; }
   // A lock that was taken otherwise: it replaced `unlocked`.
   void hold(layout::GlobalAddress record, layout::HeaderWord unlocked);

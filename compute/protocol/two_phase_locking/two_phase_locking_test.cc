@@ -22,7 +22,7 @@ constexpr HeaderWord kOwnLock = lock_word({kOwnSlot, kPriority});
 
 struct LockingScene : ProtocolScene {
   explicit LockingScene(const char* protocol = "nowait") : ProtocolScene({.protocol = protocol}) {
-    worker.executor.advance(kPriority * txn::PriorityClock::kTick_ns);
+    worker.executor.advance(kPriority * PriorityClock::kTick_ns);
     no_rows();
   }
 };

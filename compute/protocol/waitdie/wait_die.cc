@@ -165,7 +165,7 @@ void WaitDie::after_unlock() {
   TwoPhaseLocking::after_unlock();
 }
 
-void WaitDie::add_other_words(reactor::PooledVector<txn::HeldLock>& locks) {
+void WaitDie::add_other_words(reactor::PooledVector<HeldLock>& locks) {
   for (const Announced& each : announced_) locks.push_back({each.word, HeaderWord(), own_lock()});
   announced_.clear();
   TwoPhaseLocking::add_other_words(locks);

@@ -44,7 +44,7 @@ class WaitDie final : public TwoPhaseLocking, public LockQueues {
  protected:
   std::uint32_t draw_priority() override;
   reactor::Task<Status> meet_waiters(const reactor::PooledVector<SeenWaiter>* waiters) override;
-  void add_other_words(reactor::PooledVector<txn::HeldLock>& locks) override;
+  void add_other_words(reactor::PooledVector<HeldLock>& locks) override;
 
  private:
   // A waiter word that this transaction has set.

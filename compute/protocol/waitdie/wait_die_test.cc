@@ -22,7 +22,7 @@ constexpr Stamp kRow{16, 10};
 
 struct AgeScene : ProtocolScene {
   AgeScene() : ProtocolScene({.protocol = "waitdie"}) {
-    worker.executor.advance(kAge * txn::PriorityClock::kTick_ns);
+    worker.executor.advance(kAge * PriorityClock::kTick_ns);
     no_rows();
     stored({.stamp = kRow, .value = 5});
     worker.list_slots({{30, control::SLOT_LEASED}}, 31);
@@ -176,7 +176,7 @@ TEST_CASE(
   scene.bytes.word(kRecord, lock_word(kOlder).value());
   REQUIRE(scene.fetched(scene.get(1)) == "serialization_failure");
   scene.again();
-  scene.worker.executor.advance(100 * txn::PriorityClock::kTick_ns);
+  scene.worker.executor.advance(100 * PriorityClock::kTick_ns);
   scene.bytes.record(kRecord, {.stamp = kRow, .value = 5});
   REQUIRE(scene.fetched(scene.get(1)) == "5");
   CHECK(scene.bytes.header(kRecord) == kOwn);
