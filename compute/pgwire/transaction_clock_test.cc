@@ -93,6 +93,16 @@ TEST_CASE("each transaction has a time of its own, whatever came before it", "[c
   }
 }
 
+TEST_CASE("a transaction's first statement has its time, later ones begin later", "[clock]") {
+  const std::string look = "SELECT statement_timestamp() > now()" + GENERATE(from_range(kSources));
+  Scene scene;
+  scene.client.ask(parse("s", look) + sync());
+  const std::string run = bind("", "s") + execute("");
+  CHECK(scene.answers(run + run + sync()) == "f t");
+  CHECK(scene.answers(run + sync()) == "f");
+  CHECK(scene.answers(query("BEGIN") + query(look) + query("COMMIT")) == "t");
+}
+
 TEST_CASE("what was prepared earlier keeps the time that its text named then", "[clock]") {
   Scene scene;
   scene.client.ask(parse("s", "SELECT now() > 'now'::timestamptz") + sync());

@@ -390,7 +390,7 @@ Task<Status> Session::execute_statement(Portal& portal, ResultSink& sink, std::u
     co_return Status(ErrorCode::portal_not_ready, "portal cannot be run: it has run already");
   }
   begin_statement();
-  facts_.statement_us = state_ == State::idle ? facts_.now_us : facts_.present_us();
+  facts_.statement_us = clock_.begin_statement(facts_);
   const std::uint64_t lock_timeout_ns = settings_.lock_timeout_ns();
   interrupt_.set_lock_timeout(lock_timeout_ns == 0 ? ~std::uint64_t{0} : lock_timeout_ns);
   // Also between the statements of one message: no statement begins for a client that is gone.
@@ -436,6 +436,7 @@ Task<Status> Session::execute_all(Portal& portal, ResultSink& sink, std::uint64_
     Status status = co_await commit_transaction("block");
     if (!status.ok()) co_return status;
     clock_.start(facts_, engine_.executor().now_ns());
+    facts_.statement_us = clock_.begin_statement(facts_);
   }
   if (state_ == State::idle && needs_transaction(plan) && (call || (autocommit && max_rows == 0)))
     co_return co_await run_autocommit(portal, sink, completion);

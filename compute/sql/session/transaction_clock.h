@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "compute/sql/expression/expression.h"
 
@@ -16,14 +17,21 @@ class TransactionClock {
   void start(SessionFacts& facts, std::uint64_t now_ns) {
     if (runs_) return;
     runs_ = true;
+    has_run_statement_ = false;
     facts.now_us = facts.present_us();
     began_ns_ = now_ns;
   }
   void stop() { runs_ = false; }
+  // The time of the statement that begins to run now: that of the transaction's first one is the
+  // transaction's.
+  std::int64_t begin_statement(const SessionFacts& facts) {
+    return std::exchange(has_run_statement_, true) ? facts.present_us() : facts.now_us;
+  }
   std::uint64_t began_ns() const { return began_ns_; }
 
  private:
   bool runs_ = false;  // also where the transaction has only planned something
+  bool has_run_statement_ = false;
   std::uint64_t began_ns_ = 0;
 };
 
