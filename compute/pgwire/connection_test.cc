@@ -239,6 +239,15 @@ TEST_CASE("statements between two syncs are one transaction", "[connection]") {
   CHECK(world.engine.open_transactions() == 0);
 }
 
+TEST_CASE("an empty query ends the transaction of the messages before it", "[connection]") {
+  World world;
+  TestClient client = TestClient::ready(world);
+  client.ask(query("CREATE TABLE t (id int PRIMARY KEY)") + parse("i", "INSERT INTO t VALUES ($1)") + sync());
+  CHECK(kinds(client.ask(bind("", "i", {"1"}) + execute("") + query(""))) == "2CIZ");
+  CHECK(world.engine.open_transactions() == 0);
+  CHECK(TestClient::ready(world).ask(query("SELECT count(*) FROM t"))[1].values()[0] == "1");
+}
+
 TEST_CASE("a block that only reads does not forbid the writes of the next pipeline", "[connection]") {
   World world;
   TestClient client = TestClient::ready(world);

@@ -29,8 +29,12 @@ Task<void> Session::simple_query(std::string text, ResultSink& sink) {
   const SyntaxTree& tree = parsed.tree();
   const std::size_t count = tree.statement_count();
   if (count == 0) {
-    forget_portals();
-    sink.complete(Completion());
+    if (Status status = co_await sync(); !status.ok()) {
+      fail(status);
+      sink.error(status, error_);
+    } else {
+      sink.complete(Completion());
+    }
     co_return;
   }
   bool ok = true;
