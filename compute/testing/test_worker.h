@@ -151,7 +151,7 @@ class TestWorker {
   TestWorker& operator=(const TestWorker&) = delete;
   ~TestWorker() {
     run(passive_installs.close());
-    if (worker_protocol != nullptr) run(worker_protocol->close());
+    run(worker_protocol->close());
     run(leases.close());
     run(calls_ahead.close());
     run(fetcher.close());

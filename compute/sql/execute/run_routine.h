@@ -124,8 +124,8 @@ class RoutineRun {
   reactor::Task<Status> invoke(const InvokeStep* step);
   reactor::Task<Status> check(const AssertStep* step);
 
-  // --- run_routine_now.cc: steps that need not wait, without a coroutine of their own. AtOnce::given_up: an
-  // expression has paused; the coroutines above run the step from its beginning ---
+  // --- run_routine_now.cc: steps that need not wait, without a coroutine of their own. AtOnce::given_up, as
+  // where an expression has paused: the coroutines above run the step from its beginning ---
   Result<AtOnce> evaluate_now(const Expr& expr, Datum& out);
   Result<AtOnce> assign_now(const AssignStep& step);
   // `taken`: the steps of the branch; null: none.
