@@ -164,17 +164,22 @@ reactor::Task<Status> enter_hash_entries(StagedTransaction* transaction, storage
   Status status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
   std::vector<Change> come;
+  std::vector<RowId> indexed;  // their rows
   for (const RowId row : rows) {
     if (!transaction->found(row)) continue;
     const layout::IndexKey key = layout::index_key(index->shape, transaction->row(row));
     if (Status fits = check_length(*index, key); !fits.ok()) co_return fits;
     come.push_back({index, layout::hash_entry(index->entries->schema, key)});
+    indexed.push_back(row);
     if (transaction->control().validation() == nullptr) transaction->update(row);
   }
   get_entries(*transaction, come);
   status = co_await transaction->fetch();
   if (!status.ok()) co_return status;
-  if (insert(*transaction, come) == nullptr) co_return Status();
+  const Change* const violated = insert(*transaction, come);
+  if (violated == nullptr) co_return Status();
+  transaction->note_violation(table, *index,
+                              transaction->row(indexed[static_cast<std::size_t>(violated - come.data())]));
   Status duplicate(ErrorCode::duplicate_key, "could not create unique index \"" + index->name + "\"",
                    "two rows have the same values in its columns");
   co_return co_await transaction->confirmed(std::move(duplicate));

@@ -1,7 +1,10 @@
 #include "compute/schema/hash_index_builder.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
+#include "compute/api/transaction_facts.h"
 #include "compute/cluster/catalog_cache.h"
 #include "compute/index/hash_entries.h"
 #include "proto/control.pb.h"
@@ -33,6 +36,24 @@ control::TableDescriptor describe(const storage::Table& table, const txn::IndexD
 
 }  // namespace
 
+// Enters the rows of one index.
+class HashIndexBuilder::Entries final : public EntryWriter {
+ public:
+  // `worker` outlives this; so does `violation`, which may be null.
+  Entries(SchemaWorker& worker, txn::Violation* violation) : worker_(worker), violation_(violation) {}
+
+  reactor::Task<Status> enter(protocol::EngineTransaction& scan, TableRef table, IndexRef index,
+                              const std::vector<layout::Row>* rows) override;
+
+ private:
+  // Enters `count` of the rows, from `first` on, in a transaction of their own.
+  reactor::Task<Status> enter_some(TableRef table, IndexRef index, const std::vector<layout::Row>* rows,
+                                   std::size_t first, std::size_t count);
+
+  SchemaWorker& worker_;
+  txn::Violation* violation_;
+};
+
 reactor::Task<Status> HashIndexBuilder::build(TableRef table, txn::IndexDefinition definition) {
   txn::WorkerState& state = worker_.worker_state();
   control::BeginCreateTableRequest begin;
@@ -44,7 +65,7 @@ reactor::Task<Status> HashIndexBuilder::build(TableRef table, txn::IndexDefiniti
   *finish.mutable_table() = begun.table();
   const auto building = co_await tables_.finish(std::move(finish));
   if (!building.ok()) co_return building.status();
-  status = co_await build_begun(table, begun.table().id(), *building);
+  status = co_await build_begun(table, begun.table().id(), *building, definition.violation);
   if (!status.ok()) {
     co_await steps_.abandon(begun.table().id());
     co_return status;
@@ -53,9 +74,11 @@ reactor::Task<Status> HashIndexBuilder::build(TableRef table, txn::IndexDefiniti
 }
 
 reactor::Task<Status> HashIndexBuilder::build_begun(TableRef table, std::uint32_t index,
-                                                    std::uint64_t catalog_version) {
+                                                    std::uint64_t catalog_version,
+                                                    txn::Violation* violation) {
   txn::WorkerState& state = worker_.worker_state();
-  const Status status = co_await steps_.wait_and_fill(table, index, catalog_version, *this);
+  Entries entries(worker_, violation);
+  const Status status = co_await steps_.wait_and_fill(table, index, catalog_version, entries);
   if (!status.ok()) co_return status;
   control::AdvanceIndexRequest ready;
   ready.mutable_index()->set_id(index);
@@ -63,8 +86,8 @@ reactor::Task<Status> HashIndexBuilder::build_begun(TableRef table, std::uint32_
   co_return co_await state.cluster.call(0, control::ADVANCE_INDEX, ready, nullptr);
 }
 
-reactor::Task<Status> HashIndexBuilder::enter(protocol::EngineTransaction& /*scan*/, TableRef table,
-                                              IndexRef index, const std::vector<layout::Row>* rows) {
+reactor::Task<Status> HashIndexBuilder::Entries::enter(protocol::EngineTransaction& /*scan*/, TableRef table,
+                                                       IndexRef index, const std::vector<layout::Row>* rows) {
   const txn::WorkerState& state = worker_.worker_state();
   std::size_t most = kRowsAtOnce;  // that fit the journal
   std::size_t at_once = most;
@@ -90,9 +113,9 @@ reactor::Task<Status> HashIndexBuilder::enter(protocol::EngineTransaction& /*sca
   co_return Status();
 }
 
-reactor::Task<Status> HashIndexBuilder::enter_some(TableRef table, IndexRef index,
-                                                   const std::vector<layout::Row>* rows, std::size_t first,
-                                                   std::size_t count) {
+reactor::Task<Status> HashIndexBuilder::Entries::enter_some(TableRef table, IndexRef index,
+                                                            const std::vector<layout::Row>* rows,
+                                                            std::size_t first, std::size_t count) {
   std::vector<std::vector<std::byte>> keys;
   for (std::size_t i = first; i < first + count; ++i) {
     const std::span<const std::byte> key = (*rows)[i].key();
@@ -102,8 +125,12 @@ reactor::Task<Status> HashIndexBuilder::enter_some(TableRef table, IndexRef inde
   session.fresh_from_ns = worker_.worker_state().executor.fresh_now_ns();
   const auto transaction = worker_.begin(session);
   Status status = co_await protocol::enter_hash_entries(transaction.get(), table, index, std::move(keys));
-  if (!status.ok()) co_return status;
-  co_return co_await transaction->commit();
+  if (status.ok()) status = co_await transaction->commit();
+  const txn::TransactionFacts* const facts = txn::transaction_facts(transaction.get());
+  if (violation_ != nullptr && !status.ok() && status.code() == ErrorCode::duplicate_key &&
+      facts != nullptr && facts->violation() != nullptr)
+    *violation_ = *facts->violation();
+  co_return status;
 }
 
 }  // namespace namdb::schema

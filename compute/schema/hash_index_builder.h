@@ -8,9 +8,7 @@
 // it is found like that of other tables that the catalog does not have (recovery/orphan_tables.h).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "compute/api/engine.h"
 #include "compute/schema/build_steps.h"
@@ -18,7 +16,7 @@
 
 namespace namdb::schema {
 
-class HashIndexBuilder : private EntryWriter {
+class HashIndexBuilder {
  public:
   // Both outlive this.
   HashIndexBuilder(SchemaWorker& worker, Tables& tables) : worker_(worker), tables_(tables), steps_(worker) {}
@@ -27,14 +25,11 @@ class HashIndexBuilder : private EntryWriter {
   reactor::Task<Status> build(storage::TableRef table, txn::IndexDefinition definition);
 
  private:
+  class Entries;
+
+  // `violation` as in IndexDefinition.
   reactor::Task<Status> build_begun(storage::TableRef table, std::uint32_t index,
-                                    std::uint64_t catalog_version);
-  reactor::Task<Status> enter(protocol::EngineTransaction& scan, storage::TableRef table,
-                              storage::IndexRef index, const std::vector<layout::Row>* rows) override;
-  // Enters `count` of the rows, from `first` on, in a transaction of their own.
-  reactor::Task<Status> enter_some(storage::TableRef table, storage::IndexRef index,
-                                   const std::vector<layout::Row>* rows, std::size_t first,
-                                   std::size_t count);
+                                    std::uint64_t catalog_version, txn::Violation* violation);
 
   SchemaWorker& worker_;
   Tables& tables_;

@@ -144,6 +144,7 @@ class Errors(TestCase):
                 for statement, constraint, key in (
                         ("CREATE UNIQUE INDEX pairs ON bare (b, a)", "pairs", "Key (b, a)=(x  , 1) is duplicated."),
                         ("CREATE UNIQUE INDEX twice ON bare ((a * 2))", "twice", "Key ((a * 2))=(2) is duplicated."),
+                        ("CREATE UNIQUE INDEX hashes ON bare USING hash (a)", "hashes", "Key (a)=(1) is duplicated."),
                         ("ALTER TABLE bare ADD UNIQUE (a)", "bare_a_key", "Key (a)=(1) is duplicated."),
                         ("ALTER TABLE bare ADD PRIMARY KEY (a)", "bare_pkey", "Key (a)=(1) is duplicated.")):
                     diag = told(statement)
