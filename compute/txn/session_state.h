@@ -22,8 +22,8 @@ struct SessionState : txn::Session {
   // Wait-die. The priority of a transaction that gave way, for the one that tries again; 0: none.
   std::uint32_t priority = 0;
   std::uint64_t priority_taken_ns = 0;
-  // Where transactions are ordered. The rows of a transaction that met a conflict, for the one that tries
-  // again (order_queue.h).
+  // Where transactions are ordered. The rows of a transaction that met a conflict, as hashes, for the one
+  // that tries again.
   std::vector<std::uint32_t> ordered_rows;
   // Its commits that were answered before they are on disk.
   txn::DeferredCommits deferred;

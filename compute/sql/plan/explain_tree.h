@@ -15,7 +15,8 @@ struct ExplainNode {
   std::string type;                  // "Index Scan"
   // Further properties: PostgreSQL's names, and values.
   std::vector<std::pair<std::string, std::string>> properties;
-  const void* part = nullptr;  // of the plan, by which its cost is counted (plan_costs.h); null: it has none
+  // Of the plan, by which its cost is counted (expression/plan_costs.h); null: it has none.
+  const void* part = nullptr;
   std::vector<ExplainNode> children;
 };
 
