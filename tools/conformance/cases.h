@@ -9,11 +9,12 @@
 // gives way, no transaction waits for a step that comes later.
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/protocols/protocol.h"
 #include "tools/conformance/client.h"
 
@@ -46,7 +47,11 @@ struct Case {
   void (*run)(Trial& trial);
 };
 
-std::span<const Case> cases();
+// All of them, those of read_cases.h included.
+std::vector<Case> cases();
+
+// How a transaction ended: "committed", or the error.
+std::string said(const Status& status);
 
 // Of a database whose transactions may last so long.
 void long_transactions_end(Trial& trial, std::uint64_t max_transaction_ns);
