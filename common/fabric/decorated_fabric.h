@@ -1,4 +1,4 @@
-// A client fabric whose channels come out decorated (checking.h, fault.h), so that an engine runs on them
+// A client fabric whose channels come out decorated (checking.h, testing/fault.h), so that an engine runs on them
 // without knowing.
 #pragma once
 
