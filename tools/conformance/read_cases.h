@@ -1,9 +1,9 @@
-// Those of the cases (cases.h) that are about reads: what they cost, and what they keep from others.
+// Those of the cases (cases.h) that are about reads: their costs, and the locks that readers hold.
 #pragma once
 
 #include <span>
 
-#include "tools/conformance/cases.h"
+#include "tools/conformance/trial.h"
 
 namespace namdb::conformance {
 
