@@ -49,8 +49,8 @@ struct Given {
   std::vector<std::string> force;
 };
 
-// Each of these adds a group of flags, in the order in which --help shows them. `flags` and `given` outlive the
-// app.
+// Each of these adds a group of flags, in the order in which --help shows them. `flags` and `given` outlive
+// the app.
 
 void add_folder_flags(CLI::App& app, Flags& flags, int argc, char** argv) {
   app.set_version_flag("--version", "nam-memoryd " NAMDB_VERSION, "Print the version and exit");
