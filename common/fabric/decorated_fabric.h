@@ -1,5 +1,5 @@
-// A client fabric whose channels come out decorated (checking.h, fault.h), so that an engine runs on them
-// without knowing.
+// A client fabric whose channels come out decorated (checking.h, testing/fault.h), so that an engine runs on
+// them without knowing.
 #pragma once
 
 #include <functional>

@@ -4,8 +4,8 @@
 
 #include "common/fabric/checking.h"
 #include "common/fabric/decorated_fabric.h"
-#include "common/fabric/fault.h"
 #include "common/fabric/sim/testing/test_cluster.h"
+#include "common/fabric/testing/fault.h"
 
 namespace namdb::fabric {
 namespace {

@@ -57,15 +57,9 @@ std::string wrong_access(const Flags& flags) {
   return {};
 }
 
-// `done`: the process is to end with that code; help, version or the error has been printed.
-Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
-  Flags flags;
-  flags.data = config::default_data_folder("compute");
-  CLI::App app(
-      "nam-computed, namdb's compute server: speaks the PostgreSQL wire protocol to clients and runs their\n"
-      "transactions on the memory servers' data. It keeps no state: stop, kill or add one at any time.\n\n"
-      "Exit codes: 2 wrong usage, 3 the environment refuses, which does not mend itself, 1 anything else.",
-      "nam-computed");
+// Each of these adds a group of flags, in the order in which --help shows them. `flags` outlives the app.
+
+void add_folder_flags(CLI::App& app, Flags& flags, int argc, char** argv) {
   app.set_version_flag("--version", "nam-computed " NAMDB_VERSION, "Print the version and exit");
   const std::filesystem::path config =
       std::filesystem::path(config::data_argument(argc, argv, flags.data)) / "config.toml";
@@ -79,6 +73,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   app.add_option("--data", flags.data, "Folder for what this daemon keeps: DIR/{config.toml,run,log}")
       ->capture_default_str()
       ->type_name("DIR");
+}
+
+void add_memory_server_flags(CLI::App& app, Flags& flags) {
   app.add_option(
          "--memory-server", flags.memory_servers,
          "Address of a memory server: unix:PATH (shared memory) or HOST:PORT (tcp, verbs). Once for each,\n"
@@ -93,6 +90,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "How memory servers are reached; must fit the addresses. Default: as they say,\n"
                  "HOST:PORT being tcp")
       ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
+}
+
+void add_serving_flags(CLI::App& app, Flags& flags) {
   app.add_option("--listen", flags.listen, "HOST:PORT for SQL clients; port 0 takes any free one")
       ->capture_default_str()
       ->type_name("ADDRESS");
@@ -109,6 +109,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "File with the cluster's 32-byte secret, mode 0600; needed where memory servers have one")
       ->type_name("FILE");
   config::add_encryption_flag(app, flags.fabric_encryption);
+}
+
+void add_access_flags(CLI::App& app, Flags& flags) {
   app.add_option(
          "--access-rule", flags.access_rules,
          "Who may connect, in the form of pg_hba.conf: \"hostssl namdb app 10.0.0.0/8 scram-sha-256\".\n"
@@ -131,6 +134,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "How long a client waits for the answer to a wrong password")
       ->check(CLI::Range(0.0, 20.0))
       ->capture_default_str();
+}
+
+void add_connection_flags(CLI::App& app, Flags& flags) {
   app.add_option("--max-connections", flags.max_connections, "SQL connections at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
@@ -144,6 +150,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
          "times")
       ->capture_default_str()
       ->type_name("NAME");
+}
+
+void add_transaction_flags(CLI::App& app, Flags& flags) {
   app.add_option("--max-attempts", flags.max_attempts,
                  "How often a CALL or single statement is run before its conflict is reported (40001)")
       ->check(CLI::Range(1, 1'000'000))
@@ -169,6 +178,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   app.add_flag("--whole-writes", flags.whole_writes,
                "Write rows and buckets that a commit changes whole, to their places, the journal and the\n"
                "version ring, as the NAM-DB paper does; otherwise only what changed is written");
+}
+
+void add_reading_flags(CLI::App& app, Flags& flags) {
   app.add_option("--index-reads", flags.index_reads,
                  "leaves: entries of indexes are READ from leaves where the pages above them are cached.\n"
                  "calls: memory servers are asked for them, always. auto: calls over tcp, where that costs\n"
@@ -190,6 +202,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
          "servers have that, else none. Under drtm, auto leases them, none and exclusive are as there")
       ->check(CLI::IsMember({"auto", "none", "exclusive", "shared"}))
       ->capture_default_str();
+}
+
+void add_resource_flags(CLI::App& app, Flags& flags) {
   app.add_option(
          "--balance-indexes", flags.balance_indexes,
          "Build an index anew, in the background, when a memory server has more than this of it, and much\n"
@@ -210,6 +225,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "parameters, unfinished messages, what statements gather; units as in 512MiB")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
+}
+
+void add_timeout_flags(CLI::App& app, Flags& flags) {
   app.add_option("--connect-timeout-seconds", flags.connect_timeout_s,
                  "Give up, with exit code 1, when memory servers are not there so long after the start.\n"
                  "Default: they are waited for as long as it takes")
@@ -219,6 +237,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
          "Take a memory server for gone that does not answer for so long, and fail what waits for it;\n"
          "0 = never. Default: 10 for tcp and verbs; 0 for shm, where the kernel reports its end")
       ->check(CLI::Range(0.0, 86'400.0));
+}
+
+void add_beside_flags(CLI::App& app, Flags& flags) {
   app.add_option("--beside", flags.beside,
                  "Number of the memory server that this one stands beside, for clients that send their\n"
                  "calls where the data is: SHOW namdb.beside_memory_server tells them")
@@ -228,6 +249,9 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "unix:PATH, with --beside K and --fabric tcp or verbs: map that memory server's region, on\n"
                  "this machine, and reach only the others over the network (nam-memoryd --listen-local)")
       ->type_name("ADDRESS");
+}
+
+void add_verbs_flags(CLI::App& app, Flags& flags) {
   config::add_rdma_flags(app, flags.rdma);
   app.add_option("--rdma-source", flags.rdma_source,
                  "With --fabric verbs: HOST, this machine's address whose device to connect from. Default:\n"
@@ -245,17 +269,11 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  "into a packet (ud)")
       ->check(CLI::IsMember({"rc", "ud"}))
       ->capture_default_str();
-  config::add_service_flags(app, flags.service);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    done = app.exit(success);
-    return flags;
-  } catch (const CLI::ParseError& error) {
-    return wrong(std::string(error.what()) + "\nRun with --help for the options");
-  }
-  const CLI::Option& file = *app.get_config_ptr();
-  if (file.count() != 0) flags.configuration_file = file.results().front();
+}
+
+// Each of these checks some flags, and sets those that follow from them. Error configuration.
+
+Status set_memory_servers(Flags& flags) {
   if (flags.memory_servers.empty()) {
     flags.memory_servers.push_back(flags.fabric == "tcp" || flags.fabric == "verbs"
                                        ? "127.0.0.1:7400"
@@ -273,6 +291,10 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
                  flags.fabric);
   }
   if (flags.memory_timeout_s < 0) flags.memory_timeout_s = shared ? 0 : 10;
+  return {};
+}
+
+Status check_transport(const Flags& flags) {
   if (std::string message = config::wrong_service_flags(flags.service); !message.empty())
     return wrong(message);
   if (std::string message = wrong_store(flags.store); !message.empty()) return wrong(message);
@@ -288,14 +310,61 @@ Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
   if (flags.queue_pairs == "shared" && flags.rdma_calls == "ud") {
     return wrong("--queue-pairs shared goes with --rdma-calls rc only");
   }
+  return {};
+}
+
+Status check_beside(const Flags& flags) {
   if (flags.beside && *flags.beside >= flags.memory_servers.size()) {
     return wrong("--beside " + std::to_string(*flags.beside) + ": there are " +
                  std::to_string(flags.memory_servers.size()) + " memory servers, and the first is 0");
   }
-  if (std::string message = wrong_socket(flags, shared); !message.empty()) return wrong(message);
+  if (std::string message = wrong_socket(flags, flags.fabric == "shm"); !message.empty())
+    return wrong(message);
+  return {};
+}
+
+Status check_clients(const Flags& flags) {
   if (is_unix(flags.listen))
     return wrong("--listen takes HOST:PORT; for a unix socket use --unix-socket-dir");
   if (std::string message = wrong_access(flags); !message.empty()) return wrong(message);
+  return {};
+}
+
+// `done`: the process is to end with that code; help or version has been printed.
+Result<Flags> parse(int argc, char** argv, std::optional<int>& done) {
+  Flags flags;
+  flags.data = config::default_data_folder("compute");
+  CLI::App app(
+      "nam-computed, namdb's compute server: speaks the PostgreSQL wire protocol to clients and runs their\n"
+      "transactions on the memory servers' data. It keeps no state: stop, kill or add one at any time.\n\n"
+      "Exit codes: 2 wrong usage, 3 the environment refuses, which does not mend itself, 1 anything else.",
+      "nam-computed");
+  add_folder_flags(app, flags, argc, argv);
+  add_memory_server_flags(app, flags);
+  add_serving_flags(app, flags);
+  add_access_flags(app, flags);
+  add_connection_flags(app, flags);
+  add_transaction_flags(app, flags);
+  add_reading_flags(app, flags);
+  add_resource_flags(app, flags);
+  add_timeout_flags(app, flags);
+  add_beside_flags(app, flags);
+  add_verbs_flags(app, flags);
+  config::add_service_flags(app, flags.service);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    done = app.exit(success);
+    return flags;
+  } catch (const CLI::ParseError& error) {
+    return wrong(std::string(error.what()) + "\nRun with --help for the options");
+  }
+  const CLI::Option& file = *app.get_config_ptr();
+  if (file.count() != 0) flags.configuration_file = file.results().front();
+  if (Status status = set_memory_servers(flags); !status.ok()) return status;
+  if (Status status = check_transport(flags); !status.ok()) return status;
+  if (Status status = check_beside(flags); !status.ok()) return status;
+  if (Status status = check_clients(flags); !status.ok()) return status;
   return flags;
 }
 

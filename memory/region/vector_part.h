@@ -1,5 +1,5 @@
 // PLACE_SLOT: other memory servers than 0 write slots' words into their parts of the timestamp vector. Server
-// 0 assigns positions (slots.h) and writes its own words itself.
+// 0 assigns positions (memory/coordinator/slots.h) and writes its own words itself.
 //
 // A part becomes shorter when a slot is placed on it. Words of earlier slots behind the positions that were
 // in use when that slot was leased are those of retired slots, whose versions are all visible.

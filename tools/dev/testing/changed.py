@@ -46,6 +46,7 @@ NEAREST = (
     ("tools/namctl/", r"e2e_namctl_.*"),
     ("tools/namsql/", r"namsql_test|e2e_namsql"),
     ("tools/nambench/", r"e2e_nambench_.*"),
+    ("tools/support/", r"e2e_nambench_.*"),
     ("tools/sqltest/", r"e2e_corpus"),
 )
 # Files that no program is made from, and the tests that read them.

@@ -257,7 +257,7 @@ std::vector<MutantCase> slot_mutants() {
        snapshots_by_reads},
       {"a retired slot's versions are invisible", "compute/txn/snapshot.cc", Emphasis::short_age, 26,
        "a row stays out of reach", make_mutant<UnknownSlotInvisible>, nullptr, short_slots},
-      {"an unknown slot is judged by a directory from before the snapshot", "compute/txn/snapshot.cc",
+      {"an unknown slot is checked by a directory from before the snapshot", "compute/txn/snapshot.cc",
        Emphasis::short_age, 18, "missed a write that its reads depend on", make_mutant<StaleDirectory>,
        nullptr, short_slots},
       {"a slot is published before the vector's length covers it", "memory/coordinator/slots.cc",

@@ -32,7 +32,8 @@ std::string anomaly_with(std::string_view mutant, const char* workload, std::str
 
 }  // namespace
 
-TEST_CASE("every workload that checks sums and structures sees locks that were not taken", "[mutants]") {
+TEST_CASE("every workload that checks sums and structures sees locks that were not taken",
+          "[mutants][workloads]") {
   struct Check {
     const char* workload;
     const char* finding;

@@ -1,4 +1,4 @@
-#include "common/fabric/fault.h"
+#include "common/fabric/testing/fault.h"
 
 #include <utility>
 
