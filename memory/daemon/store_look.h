@@ -1,4 +1,5 @@
-// The configuration store's word on the region, which a process with one hears before it opens its folder.
+// Reads the configuration store's record of the region. A process with a store does so before it opens its
+// folder.
 #pragma once
 
 #include <functional>

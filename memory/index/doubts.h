@@ -86,7 +86,7 @@ class Doubts {
     std::deque<Condemned> entries;
   };
   using Map = std::map<IndexEntry, Doubt>;
-  // Where the entry is, first where verdicts go on that come in the order of keys.
+  // Finds the entry. Tries the place behind the last verdict first: verdicts often come in the order of keys.
   Map::iterator find(std::uint32_t index, std::string_view key);
   // Gives the next one.
   Map::iterator erase(Map::iterator doubt);

@@ -26,8 +26,9 @@
 // with all slots closed. Until then the stream of a lost channel stays: its entries are to be decided.
 //
 // Errors of the sink: where append() fails the entry stays in its ring, and the next FLUSH tries again. A
-// flush() that fails is final, for all (log_sink.h). Where the log has no room for what an owner that is gone
-// left in its ring, the stream ends there: nobody was told of these commits, and only decisions bring room.
+// flush() that fails is final, for all (log_sink.h). If the log has no room for entries that a departed owner
+// left in its ring, the stream ends there: no client was told of these commits, and only decisions bring
+// room.
 //
 // On the executor's thread. Streams are shared with the tasks that are at work on them.
 #pragma once
@@ -133,10 +134,10 @@ class Journals {
   void note(RecordKind kind, std::vector<std::byte> bytes);
   // All that was noted is durable.
   reactor::Task<Status> flush_noted();
-  // Redo begins there at the latest: the record of the oldest entry that is not known to be decided. ~0:
-  // none.
+  // The log position of the oldest entry that is not known to be decided: redo begins there at the latest.
+  // ~0: there is no such entry.
   std::uint64_t redo_start() const;
-  // Marks the extents of the records that entries name which are not known to be decided. An entry marks them
+  // Marks the extents of the records named by entries that are not known to be decided. An entry marks them
   // in Region::changed() when it goes into the log.
   void mark_undecided(ChangedExtents& changed) const;
 
@@ -167,7 +168,7 @@ class Journals {
   void tell_broken(const JournalStream& stream);
   // Of the records that the entry names; none twice.
   ExtentNumbers extents_of(const layout::JournalEntry& entry) const;
-  // The same; where the log has no room, once more when it has written what it holds.
+  // As read_on(). If the log has no room, tries once more after the log has written what it holds.
   reactor::Task<Status> read_and_make_room(StreamPointer stream);
   // Until everything before the position is certified, or patience ends.
   reactor::Task<Status> await_entries(StreamPointer stream, std::uint64_t position);
@@ -177,7 +178,7 @@ class Journals {
   reactor::Task<Result<LogSink::Appended>> append(RecordKind kind, std::span<const std::byte> head,
                                                   std::span<const std::byte> bytes);
   reactor::Task<Status> make_durable(std::uint64_t log_position);
-  // Everything of the stream is decided by `through`: records that, and ends it.
+  // All entries of the stream are decided, by `through`: records that and ends the stream.
   reactor::Task<Status> end(StreamPointer stream, Ended how);
 
   reactor::Executor& executor_;

@@ -127,7 +127,8 @@ class JournalStream {
   bool decided(const KeptEntry& entry) const {
     return entry.stamp.counter <= through_ || verdicts_.contains(entry.stamp.counter);
   }
-  // All that are before `position` are durable when the log is, up to here; 0: they are.
+  // All entries before `position` are durable once the log is durable up to this end; 0: they are durable
+  // now.
   std::uint64_t log_end_before(std::uint64_t position) const;
   // Of the oldest entry that is not decided.
   std::optional<std::uint64_t> oldest_undecided_log_begin() const;

@@ -5,12 +5,12 @@
 // the next, together, up to max_block_bytes. No sector that holds an acknowledged byte is ever written
 // again.
 //
-// Room: a segment is made before the one before it is begun, its space allocated and written once, so that
-// a write never lacks room and never changes the file system's metadata. append() accepts no more than the
-// segments that are there can hold. With no room for another one, on the disk or below max_bytes, it fails
-// with kDiskFull and everything else goes on; reserve_bytes are kept for records that must not fail then,
-// and half of them for those that bring room.
-// reclaim() gives room back, and segments are used again.
+// Room: a segment is made before its predecessor is begun. Its space is allocated and written once, so that a
+// write never lacks room and never changes the file system's metadata. append() accepts no more than the
+// existing segments can hold. If there is no room for another segment, on the disk or below max_bytes,
+// append() fails with kDiskFull and everything else goes on. For that case reserve_bytes are kept for urgent
+// records, and half of them for deciding records, which bring room. reclaim() gives room back, and segments
+// are used again.
 //
 // Errors: a write or a sync that failed is never tried again (disk.h). The log has *failed* then: nothing
 // more becomes durable, all calls say why, and on_failure is called once. The process is to end. All
@@ -107,7 +107,7 @@ class Log {
     std::uint64_t segment = 0;
     std::uint64_t offset = 0;  // in it, where the next block will begin
   };
-  // No block is written from when this resumes until resume(), close(), or that time. Records are accepted
+  // Once this has resumed, no block is written until resume(), close() or `until_ns`. Records are accepted
   // meanwhile. One pause at a time; a second one takes its place. Error: the log's failure.
   reactor::Task<Result<Pause>> pause(std::uint64_t until_ns);
   void resume();
@@ -140,15 +140,15 @@ class Log {
   // Of a copy: the next block, durable when it returns. The bytes are pages (PageBuffer). One at a time.
   // Error corrupt_data, and nothing has changed: it is not a whole block that follows; the log's failure.
   reactor::Task<Status> write_sealed(std::span<const std::byte> block);
-  // Of a copy: all behind one of tails() is gone for ever when it returns. Ended by a crash, it has taken
-  // some of the last blocks away. Error object_not_in_prerequisite_state: there is no such tail.
+  // Of a copy: everything behind `to`, one of tails(), is gone for ever when this returns. A crash meanwhile
+  // leaves some of the last blocks removed. Error object_not_in_prerequisite_state: there is no such tail.
   reactor::Task<Status> cut(LogTail to);
   // Of a copy, behind close(): where resume() goes on, without a reader.
   LogEnd take_end();
   const LogIdentity& identity() const { return identity_; }
   std::uint64_t segment_bytes() const { return segment_bytes_; }
-  // Where the first whole segment begins that has all from that position on; nullopt: it is not there any
-  // more. Of a segment without a block, the tail's position.
+  // The first whole segment from which on the log has everything from that position; nullopt: the log does
+  // not reach back so far. Of a segment without a block, the tail's position.
   struct SegmentStart {
     std::uint64_t segment = 0;
     LogPosition position = 0;
