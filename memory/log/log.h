@@ -147,8 +147,8 @@ class Log {
   LogEnd take_end();
   const LogIdentity& identity() const { return identity_; }
   std::uint64_t segment_bytes() const { return segment_bytes_; }
-  // The first whole segment from which on the log has everything from that position; nullopt: the log does
-  // not reach back so far. Of a segment without a block, the tail's position.
+  // The last segment whose first block begins at or before that position; nullopt: the log does not reach
+  // back so far. Of a segment without a block, the tail's position.
   struct SegmentStart {
     std::uint64_t segment = 0;
     LogPosition position = 0;
@@ -163,8 +163,8 @@ class Log {
   // destruction.
   reactor::Task<void> close();
 
-  // No segment could be made to follow the one that is being written, which still takes records: new work
-  // that will append is to be refused. Tries to make one again at most once a second.
+  // True if no next segment could be made. The current one still takes records, but the caller has to refuse
+  // new work that will append. Tries again to make a segment at most once a second.
   bool full();
   // The same without a try.
   bool out_of_room() const { return !full_.ok(); }
@@ -174,7 +174,7 @@ class Log {
   const Status& failure() const { return failure_; }
   // Of all segments.
   std::uint64_t disk_bytes() const;
-  // Of those that have records which were not given back, up to the end.
+  // Of the segments with records that were not given back, up to the end.
   std::uint64_t used_bytes() const { return finished_.size() * segment_bytes_ + offset_; }
   std::uint64_t max_bytes() const { return options_.max_bytes; }
   const LogCounters& counters() const { return counters_; }
@@ -182,11 +182,11 @@ class Log {
  private:
   Log(reactor::Executor& executor, Disk& disk, std::string folder, LogEnd end, LogOptions options);
 
-  // Of the room, that a record leaves to more urgent ones.
+  // Bytes of room that a record of this urgency leaves to more urgent records.
   std::uint64_t kept_bytes(Urgency urgency) const;
-  // Of the segments, that so many bytes of records take when they are written together.
+  // The most bytes of segments that so many bytes of records take when they are written together.
   std::uint64_t most_bytes(std::uint64_t payload_bytes) const;
-  // That all accepted records may still take, and so many bytes more.
+  // The most bytes of segments that all accepted records may still take, and so many bytes more.
   std::uint64_t promised_bytes(std::uint64_t more_bytes) const;
   std::uint64_t room_bytes() const;
   void start_making();

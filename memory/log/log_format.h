@@ -114,8 +114,8 @@ struct BlockHeader {
 // Seals the block whose payload stands in its place already, and zeros the rest of its last page; its
 // checksum.
 std::uint64_t seal_block(std::uint64_t log_id, const BlockHeader& header, std::span<std::byte> block);
-// The bytes of the block that seems to begin with this page, at most `limit_bytes`; 0 if no block of that log
-// and place begins here. Does not check that the block is whole.
+// The bytes, in whole pages, of the block that seems to begin with this page; 0 if no block of that log and
+// place begins here, or if the block is longer than `limit_bytes`. Does not check that the block is whole.
 std::uint64_t block_bytes_at(std::uint64_t log_id, std::uint64_t place, std::span<const std::byte> page,
                              std::uint64_t limit_bytes);
 // Of a block that follows the tail, with its checksum: the tail behind it.

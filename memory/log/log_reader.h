@@ -90,7 +90,7 @@ class LogReader {
 
   const LogIdentity& identity() const { return identity_; }
   std::uint64_t segment_bytes() const { return segment_bytes_; }
-  // After open(): the log ends there at the latest.
+  // After open(): an upper bound of the log's end.
   LogPosition last_position() const;
   std::uint64_t blocks() const { return blocks_; }
   // At the end of the log: an unfinished block stands there.

@@ -12,8 +12,8 @@
 // on it, and change rows all the time. A round that fails somewhere is followed by another one: each step
 // may come again, and finds what was done before.
 //
-// While the server opens, the decider finds in the log what journals in the region say otherwise: which
-// parts of commits are here (OpeningService, memory/deciding/decide.h).
+// The decider has to know which parts of commits are here. While the server opens, the log says so; later,
+// the journals in the region do (OpeningService, memory/deciding/decide.h).
 //
 // One executor's thread.
 #pragma once

@@ -32,7 +32,8 @@ class CopyFolder {
   CopyFolder(const CopyFolder&) = delete;
   CopyFolder& operator=(const CopyFolder&) = delete;
 
-  // Takes what a former process has left. Errors: the disk's; others: nothing can be made of it, clear().
+  // Takes over the folder of a former process. Errors: the disk's; any other: the folder is of no use, call
+  // clear().
   reactor::Task<Status> open(LogOwner owner);
   // Removes all.
   reactor::Task<Status> clear();
@@ -58,7 +59,7 @@ class CopyFolder {
   reactor::Task<Status> put_chunk(std::uint64_t log_id, ChunkRef chunk, const PageBuffer* file);
   // All its chunks were put. The log has all that it needs.
   reactor::Task<Status> put_generation(Manifest manifest, const PageBuffer* file);
-  // Gives back what of the log no generation needs any more.
+  // Gives back the part of the log that no generation needs any more.
   reactor::Task<Status> trim_log();
 
  private:

@@ -10,12 +10,12 @@
 //            waits until all leases are over that the old primary can have (copies.h). The record says
 //            `here`, and the process opens the region in memory, or the folder as one that restarts
 //
-// A store that has an older value than this host knows, which somebody has put back, or one that goes on from
-// such a value, counts as one that does not answer. Where the primary cannot be reached and the store does
-// not list this host, or another one was faster, it follows whomever the store names.
+// A store with an older value than this host knows (it was restored, say), or with a successor of such a
+// value, counts as a store that does not answer. If the primary cannot be reached, and the store does not
+// list this host or another host was faster, this host follows the primary that the store names.
 //
-// The end of this log and the primary's may differ, by blocks that no client was told of. They are cut off
-// here; where that does not do, the copy begins anew.
+// The ends of this log and of the primary's may differ, by blocks whose commits were never answered. These
+// blocks are cut off here; if that is not enough, the copy begins anew.
 //
 // One executor's thread.
 #pragma once
@@ -79,16 +79,16 @@ class Follower {
   // Ends to follow for good, and to take over: the next process does that then, since the store says so.
   reactor::Task<void> close();
 
-  // Resumes when this copy is in sync no more, by the store's word or the primary's, which the latter gave
-  // when it knew that the copy leaves. Error object_not_in_prerequisite_state: no other one is in sync, and
-  // `force` is not set; the region has come here. Behind it: close().
+  // Resumes when this copy is no longer in sync: the store says so, or the primary does in an answer that it
+  // gave after it knew that the copy leaves. Error object_not_in_prerequisite_state: no other copy is in sync
+  // and `force` is not set, or the region has come here. To be followed by close().
   reactor::Task<Status> leave(bool force);
   placement::MoveReply progress() const;
   bool in_sync() const { return in_sync_; }
-  // That the primary's log is ahead, as it said last.
+  // Bytes by which the primary's log is ahead, by its last answer.
   std::uint64_t lag_bytes() const;
-  // Of the log here, that is not in the region in memory yet; all that a restart would need where there is
-  // none.
+  // Bytes of the log here that are not in the region in memory yet; without such a region, all that a restart
+  // would read.
   std::uint64_t unapplied_bytes() const;
   // Once the region is here, behind close(): its image in memory, or null.
   std::unique_ptr<CopyImage> take_image() { return std::move(image_); }

@@ -1,9 +1,9 @@
-// Copies a generation of checkpoints from a primary, file by file, while the log is followed. Its files
-// never change and have their lengths and checksums in the manifest, which comes first; if one is gone
-// there, a newer generation has taken its place, and the copy of this one ends.
+// Copies a generation of checkpoints from a primary, file by file, while the log is followed. The manifest
+// comes first and has the lengths and checksums of the other files, which never change. If a file is gone at
+// the primary, a newer generation has replaced this one, and the copy of this one ends.
 //
-// Its manifest gets its name here only when the log has come so far as it was there once all of the
-// generation was durable.
+// The manifest gets its name here only once the log here has reached the end that the primary's log had when
+// all of the generation was durable there.
 //
 // One executor's thread.
 #pragma once

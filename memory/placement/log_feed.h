@@ -58,7 +58,8 @@ class LogFeed {
   reactor::Task<Result<Blocks>> behind(LogTail tail);
   // Of the segment that has all from there on.
   reactor::Task<Result<Blocks>> from(LogPosition position);
-  // Behind the last of these blocks that is this log's, too, and one of those that are kept in memory.
+  // The tail behind the last of these blocks that this log has, too, and keeps in memory; nullopt if there is
+  // none.
   std::optional<LogTail> common(const std::vector<placement::BlockMark>& blocks) const;
 
  private:

@@ -12,7 +12,7 @@
 //      more. Only then, and from its next life on, the process confirms the claim (vacant_host.h): so nobody
 //      reads here what may have changed there
 //
-// A claim that was refused is refused for ever, also where its request comes a second time, late.
+// A refused claim is refused for ever, also if its request arrives a second time, late.
 //
 // It also keeps what the server learns of other regions' places. (A later place of its own one ends it: see
 // memory/daemon/region_life.cc. With a configuration store copies.h keeps the own one.)

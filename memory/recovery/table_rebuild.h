@@ -2,7 +2,7 @@
 // rings, and hash buckets. Nobody else reaches the region meanwhile.
 //
 //   1. each record: a certified body gets its header word, an empty ring, no old versions. A place without a
-//      body, or with a deleted row, is free: nobody has an older snapshot
+//      body, or with a deleted row, is free: no transaction has an older snapshot
 //   2. main buckets, as many as the catalog would choose for so many rows: the table's first number, doubled
 //   3. each row's entry into the last bucket of its chain, which the chain's lock word names meanwhile
 //   4. each bucket is sealed, the lock words are free

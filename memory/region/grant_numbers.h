@@ -8,7 +8,7 @@
 //
 // The record of a grant bears layout::incarnation_of(number). Its place's next life has a greater number, and
 // another incarnation for 2^24 numbers, after a restart, too: numbers go on behind a *mark* that was logged
-// before any number up to it was handed out. So nobody needs to know what stood at a place before.
+// before any number up to it was handed out. So the earlier contents of a place need not be known.
 //
 // One executor's thread.
 #pragma once
