@@ -19,7 +19,7 @@ struct Fact {
 
 class Facts {
  public:
-  // Nothing is said where there is nothing to say.
+  // An empty text adds no fact.
   void say(std::string name, std::string text) {
     if (!text.empty()) all_.push_back({std::move(name), std::move(text), 0});
   }

@@ -7,8 +7,8 @@
 // executes them; over verbs where the device says so, or no peer swaps words. A server without that refuses
 // to listen.
 //
-// A client reaches one memory server by the local path, and asks it twice for its welcome, over the network
-// and at its socket, since the two addresses may be those of different servers.
+// A client reaches one memory server by the local path. It asks twice for the welcome, over the network and
+// at the socket, since the two addresses may belong to different servers.
 #pragma once
 
 #include <functional>

@@ -11,8 +11,8 @@
 //   48  runs, ascending: {offset in the payload (high 32 bits), length (low 32) | bytes}; multiples of 8
 // decode_body_header() reads the header fields of both.
 //
-// A change whose bytes are WRITTEN over a body that is half its neighbour's and half its own, at these places
-// and at the prefix only, still gives its own body: so it may be applied to what a dead writer left.
+// A change may be applied to the remains of a dead writer. It still gives its own body if the body there is
+// partly its neighbour's and partly its own, and the two differ only at the change's runs and in the prefix.
 #pragma once
 
 #include <cstddef>

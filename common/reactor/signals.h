@@ -16,7 +16,7 @@ class Signals {
   Signals(Reactor& reactor, std::initializer_list<int> signals);
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-  // Nobody waits any more. The signals stay blocked.
+  // No task waits any more. The signals stay blocked.
   ~Signals();
 
   // The number of the next of the signals that arrives; connection_failure after cancel(). One waiter.

@@ -1,6 +1,6 @@
 // Link: one connection of the tcp transport. During the handshake a coroutine takes from it what it expects;
 // after start() everything goes to the handler as it arrives. After encrypt() the bytes on the way are
-// records (records.h), and nobody above notices. Reactor's thread.
+// records (records.h), which the layers above do not see. Reactor's thread.
 #pragma once
 
 #include <cstddef>

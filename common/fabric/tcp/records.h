@@ -25,8 +25,8 @@ namespace namdb::fabric::tcp {
 
 struct RecordHeader {
   std::uint32_t length_bytes;
-  // CRC-32C of the length, which is believed before the tag is there: a bit that flipped by itself makes
-  // nobody wait for bytes that never come.
+  // CRC-32C of the length, which is used before the tag has arrived: so a flipped bit does not make the
+  // receiver wait for bytes that never come.
   std::uint32_t checksum;
 };
 static_assert(sizeof(RecordHeader) == 8);
