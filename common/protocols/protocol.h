@@ -48,8 +48,8 @@ struct ProtocolTraits {
   bool has(Stage stage) const {
     return stage == Stage::validate ? serializable : stage == Stage::renew ? timestamps : true;
   }
-  // Other transactions wait until a commit is visible, or over. So it installs in the batch that logs it, if
-  // the stages allow that, and is answered once it is installed. Otherwise a commit is answered once it is
+  // Other transactions wait until a commit is visible, or over. So it installs in the batch that logs it,
+  // where that is possible, and is answered once it is installed. Otherwise a commit is answered once it is
   // logged.
   bool installs_with_log() const { return visible_by_publish || ordered; }
   // Words of records, of bucket chains or of floors are swapped (CAS) in that stage, and not only written by

@@ -15,7 +15,7 @@
 
 namespace namdb::storage {
 
-// As a grantee: everybody. As an owner: nobody, the object belongs to the superusers.
+// As a grantee: PUBLIC. As an owner: no role; the object belongs to the superusers.
 inline constexpr std::uint32_t kNoRole = 0;
 // A session's role that does not exist: it has only the rights of PUBLIC.
 inline constexpr std::uint32_t kUnknownRole = 0xffff'ffff;

@@ -1,8 +1,8 @@
-// A table as a compute server knows it: a worker's copy of a catalog entry, shared by reference. It never
-// changes, but for where the main buckets are: when they were doubled, the worker's catalog cache replaces
-// `arrays` in place, so a coroutine that needs the same ones over a suspension takes a copy. An altered table
-// has another object. The object of a dropped or altered table stays valid as long as it is held; using it
-// ends in catalog_changed.
+// A table as a compute server knows it: a worker's copy of a catalog entry, shared by reference. Only the
+// places of its main buckets change: when these were doubled, the worker's catalog cache replaces `arrays` in
+// place. So a coroutine that needs the same arrays over a suspension takes a copy. An altered table has
+// another object. The object of a dropped or altered table stays valid as long as it is held; using it ends
+// in catalog_changed.
 #pragma once
 
 #include <cstdint>

@@ -86,9 +86,9 @@ class Transaction {
   // A moment of the transaction, to which it may return.
   using Savepoint = std::size_t;
   virtual Savepoint savepoint() { return 0; }
-  // Forgets all writes since then, but those of the ids of transactions (kTransactionsTable). Rows that were
-  // read stay read, and locked, and RowIds stay valid. Savepoints that were made later are void. Possible
-  // after duplicate_key, too; after other errors of fetch(), and of scans, the error is returned again.
+  // Forgets all writes since the savepoint, except those to kTransactionsTable (ids of transactions). Rows
+  // that were read stay read, and locked, and RowIds stay valid. Later savepoints are void. Possible after
+  // duplicate_key, too; after other errors of fetch(), and of scans, the error is returned again.
   virtual Status rollback_to(Savepoint /*savepoint*/) {
     return Status(ErrorCode::feature_not_supported, "this transaction has no savepoints");
   }
@@ -144,15 +144,14 @@ class Transaction {
     co_return Status();
   }
 
-  // Ok if all rows that were read until now were true at one moment. Under a protocol that reads from a
-  // snapshot they always were; under others this is certain only after commit(). Code that draws conclusions
-  // from rows before the commit, for instance an error for the client, confirms them first. Error
-  // serialization_failure.
+  // Ok if all rows that were read until now are of one moment. Under a protocol that reads from a snapshot
+  // they always are; under others this is certain only after commit(). Code that acts on rows before the
+  // commit, with an error for the client for instance, confirms them first. Error serialization_failure.
   virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
 
-  // Ok if all rows that were read until now were read where their regions are. A region with copies may get
-  // another host, and its rows may change there; until a memory server has said that this has not happened,
-  // rows are not to leave the compute server. commit() does the same. Errors: serialization_failure,
+  // Ok if all rows that were read until now were read at the primaries of their regions. A region with copies
+  // may get another host, and its rows may change there. Until a memory server has confirmed that this has
+  // not happened, no row may leave the compute server. commit() does the same. Errors: serialization_failure,
   // connection_failure, the interrupt's.
   virtual reactor::Task<Status> confirm_primaries() { co_return Status(); }
 

@@ -45,8 +45,8 @@ class TransactionFacts {
   virtual const Violation* violation() const = 0;
   // Of the conflict that ended the transaction.
   virtual MetLock met_lock() const { return {}; }
-  // Not ok once the transaction was ended because it did nothing for longer than the maximal transaction
-  // time: transaction_timeout. Nothing is held any more.
+  // Error transaction_timeout once the transaction was ended for being idle longer than the maximal
+  // transaction time. It then holds no locks and no snapshot.
   virtual Status expired() const = 0;
 };
 

@@ -4,8 +4,8 @@
 //
 // A database on the disks of several memory servers, with the timestamp vector on server 0, bears the loss of
 // another server than 0: operations and calls that go there end in an error, and all else goes on. Such a
-// server may even be *away* from the beginning. Its place is then taken by a channel on which everything ends
-// at once in cannot_connect_now, and nothing of this object ever reaches it.
+// server may even be *away* from the beginning. Then a channel on which everything ends at once in
+// cannot_connect_now takes its place, and this object sends nothing to that server.
 #pragma once
 
 #include <algorithm>
@@ -82,9 +82,9 @@ class Cluster {
     return {place.server,
             links_[place.server].map.vector_offset + layout::kVectorWords_offset + 8 * place.index};
   }
-  // The region is at least so long: it was when this connected, or memory that the server has handed out ends
-  // there. Addresses from an earlier connection may lie beyond the region of a memory server that was
-  // restarted, where nothing but READs may go.
+  // A lower bound of the region's length, in bytes: its length when this connected, or the end of memory that
+  // the server has handed out since. Addresses from an earlier connection may lie beyond the region of a
+  // memory server that has restarted; only READs may go there.
   std::uint64_t known_bytes(layout::ServerId server) const { return links_[server].known_bytes; }
   void saw_memory(layout::GlobalAddress address, std::uint64_t length_bytes) {
     std::uint64_t& known_bytes = links_[address.server()].known_bytes;
@@ -109,10 +109,10 @@ class Cluster {
   bool bears_loss() const {
     return flushed_ && options_.memory_servers.size() > 1 && vector_parts_.count() == 1;
   }
-  // True once nothing goes on over this: any channel failed, or, where the loss of others is borne, that to
-  // server 0; or give_up().
+  // True once this connection is of no use: after give_up(), or once a channel has failed. If bears_loss(),
+  // only the channel to server 0 counts.
   bool failed() const;
-  // Nothing reaches that server over this any more, or ever did.
+  // The channel to that server has failed, or the server was away: no operation reaches it.
   bool lacks(layout::ServerId server) const { return links_[server].channel->failed(); }
   // The server was away when this connected.
   bool away(layout::ServerId server) const { return links_[server].away; }

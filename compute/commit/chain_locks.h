@@ -46,16 +46,15 @@ class ChainLocks final : public HeldChains {
   // Space for each row's record.
   reactor::Task<Status> reserve_space();
   void give_back_space();
-  // Adds the bytes of the journal's chain items, by host: however many chains it turns out to be; at least,
-  // before anything is locked; and, after place(), exactly.
+  // Adds the bytes of the journal's chain items, by host: before anything is locked an upper bound (for any
+  // number of chains) and a lower bound, and after place() the exact number.
   void add_journal_bound(JournalBytes& bytes) const;
   void add_journal_least(JournalBytes& bytes) const;
   void add_journal_bytes(JournalBytes& bytes) const;
 
-  // In this order. post() adds a chain's CAS and READs to the batches; check() examines them once they
-  // completed; retry() posts the locks that are missing again, and returns an error when that takes too long;
-  // place() reads the buckets that the chains have more, and gives each row its entry. `stamp` is the
-  // commit's.
+  // In this order. post() adds a chain's CAS and READs to the batches. check() examines their results once
+  // they completed. retry() posts the missing locks again, and returns an error when that takes too long.
+  // place() reads further buckets of the chains, and gives each row its entry. `stamp` is the commit's.
   void post(std::size_t chain, layout::Stamp stamp) { post(chains_[chain], stamp); }
   void check();
   // A memory server did not answer: notes which of the locks that were posted are held.

@@ -8,9 +8,9 @@
 // second one is a duplicate key like that of a table; the commit's own rows count with the values that it
 // leaves in them, so rows may swap their values.
 //
-// Reading: the chain of the values is READ, then its entries, then their rows, whose values decide once more:
-// without a snapshot the three may be of different moments until the commit has validated them. Validation
-// compares the chain's buckets, so no entry has come: there are no phantoms.
+// Reading: the chain of the values is READ, then its entries, then their rows. The rows' values are checked
+// again: without a snapshot the three may be of different moments until the commit has validated them.
+// Validation compares the chain's buckets, so it detects a new entry: there are no phantoms.
 //
 // Building, while others write (schema/hash_index_builder.h): every transaction that may still commit knows
 // of the index and adds entries for its own writes. The builder enters a row in a transaction that reads it;

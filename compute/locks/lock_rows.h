@@ -6,8 +6,8 @@
 // are no gaps between the places.
 //
 // Each change of a lock writes its row in kLocksTable: so no two transactions change one lock at a time,
-// whatever the protocol. Errors are those of the transaction; serialization_failure, if its rows are not of
-// one moment.
+// whatever the protocol. Errors: those of the transaction; serialization_failure if the rows that it read are
+// not of one moment.
 //
 // Belongs to the transaction's executor.
 #pragma once
@@ -49,18 +49,18 @@ class LockRows {
   // One, or those that share it in the order of their places.
   const std::vector<LockOwner>& owners(std::size_t lock) const { return locks_[places_[lock]].owners; }
 
-  // The lock belongs to that owner from now on, who shares it with nobody yet if it is shared.
+  // The lock belongs to that owner from now on. If it is shared, this owner is the first to share it.
   Status set_exclusive(std::size_t lock, const LockOwner& owner);
   Status set_shared(std::size_t lock, const LockOwner& owner);
   // The lock is shared: by that owner, too; in the place of an owner, if there is `instead`, as there must be
   // if it has kMostShares.
   Status add_share(std::size_t lock, const LockOwner& owner, std::optional<std::size_t> instead);
   Status remove_share(std::size_t lock, std::size_t owner);
-  // Nobody has the lock from now on.
+  // The lock is free from now on.
   void erase(std::size_t lock);
 
   bool has_changes() const { return transaction_->has_writes(); }
-  // Also without changes: until then nothing says that the rows that were read are of one moment. A row
+  // Needed also without changes: only the commit proves that the rows that were read are of one moment. A row
   // that another session has inserted meanwhile is a serialization_failure.
   reactor::Task<Status> commit();
 

@@ -1,8 +1,8 @@
-// Locks that transactions met and whose owners may be dead. Memory server 0 decides what became of the
-// commits of a dead compute server (memory/coordinator/decider.h). Once that is done the slot is closed: the
-// commits that were committed are installed, and hold no lock. So a lock under a closed slot is that of a
-// commit that was undone, or never wrote a journal entry. Nothing of it was installed, and this undoes the
-// lock by a CAS from exactly its value:
+// Locks that transactions met and whose owners may be dead. Memory server 0 decides the commits of a dead
+// compute server (memory/coordinator/decider.h). Once that is done the slot is closed: the commits that were
+// committed are installed, and hold no lock. So a lock under a closed slot is that of a commit that was
+// undone, or never wrote a journal entry. Nothing of it was installed, and this undoes the lock by a CAS from
+// exactly its value:
 //
 //   a record          to the header word of the body that stands there
 //   a bucket chain    to the same stamp, unlocked

@@ -102,8 +102,8 @@ class ExecutionSlot {
   void fail();
   // A channel failed, so that locks under this slot may be left: the same, unless the connection goes on.
   void channel_failed();
-  // The same, and nobody knows here what becomes of the counter's commit: neither it nor a later one is
-  // published by this worker.
+  // The same, and the outcome of the counter's commit is unknown here: this worker publishes neither this
+  // commit nor a later one.
   void lose(std::uint32_t counter);
   // A counter was lost. Commits that wait to be published need another slot.
   bool has_lost() const { return lost_ != 0; }

@@ -10,8 +10,8 @@
 // It is Lamport's bakery. A transaction that 2 does not show was announced after the numbers stood there, so
 // that its own number is greater. One that is only announced may come before, until its number is known. So
 // after 3 the worker knows all that come before its own (order_queue.h): the inputs of all workers are in
-// the region, every worker reads them, and all agree on the order. Nobody waits for a worker that has nothing
-// to run, and no memory server takes part.
+// the region, every worker reads them, and all agree on the order. No worker waits for a worker that has
+// nothing to run, and no memory server takes part.
 //
 // A transaction that is over is taken out by a WRITE of its words (kOrderOver). While a transaction of this
 // worker waits for another worker's, the words are READ again and again. A worker that died is known by its
@@ -117,8 +117,8 @@ class Sequencer {
   // The transaction is over: others find that out.
   void free_places_of(const Turn& turn);
   bool waits_for_remote() const;
-  // While none of this worker's transactions is under way, nobody comes soon. An epoch takes a small part of
-  // the time that a transaction has, at most.
+  // While none of this worker's transactions is under way, none is expected soon. An epoch takes at most a
+  // small part of the time that a transaction has.
   std::uint64_t epoch_ends_ns() const {
     if (ordered_.empty()) return 0;
     return first_entered_ns_ + std::min(epoch_ns_, cluster_.max_transaction_ns() / 16);

@@ -34,9 +34,9 @@ class ReadLeases {
   bool has(const Lookup& lookup) const;
   // When that one ends.
   std::uint64_t end_ns(const Lookup& lookup) const { return leases_[lookup.share() - 1].end_ns; }
-  // Sees to a lease there of that length: adds the CAS that takes it, unless it is known that there is one.
-  // False: there can be none now. collect() once the batch completed; the lookup stays where it is until
-  // then.
+  // Prepares a lease of that length on the record: adds the CAS that takes it, unless a sufficient lease is
+  // known. False: no lease is possible now. collect() follows once the batch completed; the lookup stays
+  // where it is until then.
   bool post(Lookup& lookup, std::uint64_t length_ns, txn::BatchSet& batches);
   void collect();
 
