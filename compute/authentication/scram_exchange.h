@@ -1,7 +1,7 @@
 // The server's side of an exchange by SCRAM-SHA-256 (RFC 5802, RFC 7677) or SCRAM-SHA-256-PLUS, which
 // binds it to the TLS connection by the hash of the server's certificate (tls-server-end-point, RFC
-// 5929). Messages go in and out as bytes; any content and any length is safe. Nothing tells a user who
-// does not exist from a wrong password: the caller gives a mock verifier then.
+// 5929). Messages go in and out as bytes; any content and any length is safe. A client cannot distinguish an
+// unknown user from a wrong password: for an unknown user the caller passes a mock verifier.
 #pragma once
 
 #include <string>

@@ -60,14 +60,14 @@ class JournalStream {
   JournalPlace place(std::uint32_t counter, std::uint64_t credit_bytes, std::uint32_t length_bytes);
   // All counters up to there are finished.
   void finish_through(std::uint32_t counter);
-  // Every place before that one may be taken again, says the host. False where that cannot be.
+  // The host says that every place before that one may be taken again. False if the position is impossible.
   bool free_to(std::uint64_t position);
 
   // Where the next entry or pad goes.
   std::uint64_t end() const { return next_.position; }
   // Every entry before it is finished.
   std::uint64_t finished() const { return finished_; }
-  // So much could be freed by the host.
+  // Bytes that the host could free.
   std::uint64_t freeable_bytes() const { return finished_ > freed_ ? finished_ - freed_ : 0; }
   // Taken or promised.
   std::uint64_t used_bytes() const { return next_.position - freed_ + credit_bytes_; }

@@ -17,7 +17,7 @@ class RunningTransaction {
   virtual ~RunningTransaction() = default;
   // From when its age counts.
   virtual std::uint64_t running_since_ns() const = 0;
-  // It is older than it may be: ends, if it is idle. Nothing but itself is removed meanwhile.
+  // The transaction is older than allowed: it ends if it is idle. Meanwhile it removes no other transaction.
   virtual void expire() = 0;
 
  private:

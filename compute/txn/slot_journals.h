@@ -67,8 +67,8 @@ class SlotJournals {
   void flush(layout::ServerId host, std::uint64_t position, fabric::OperationCounters& counters);
   // Waits until it is so. Error connection_failure: it is not known whether it is.
   reactor::Task<Status> await_durable(JournalEnd entry);
-  // Waits until the host has been told that all is finished that is finished now. Rooms of entries up to
-  // there are free then.
+  // Waits until the host has been told of all counters that are finished now. Then the rooms of entries up to
+  // there are free.
   reactor::Task<void> tell_finished(layout::ServerId host);
   // Tells all hosts, in the background, where they can free something.
   void tell_all_finished();

@@ -8,8 +8,8 @@
 // rows to its end.
 //
 // For protocols whose commits are visible only once they are installed: then each row that the transaction
-// sees lies in its place before the first call. Under others a commit may have ended while its new records
-// are still to come, which only the locks of their bucket chains tell (bucket_scan.h).
+// sees lies in its place before the first call. Under other protocols a commit may have ended before its new
+// records have landed; only the locks of their bucket chains show that (bucket_scan.h).
 #pragma once
 
 #include <memory>
