@@ -120,9 +120,9 @@ class Transaction {
   virtual void erase(RowId row) = 0;
 
   virtual std::unique_ptr<TableScan> scan(const storage::TableRef& table) = 0;
-  // `index` is or was one of the table's. When it was dropped, or is not ready for this transaction's
-  // snapshot, the same rows come from the whole table; catalog_changed when there are too many, or when it is
-  // dropped in the middle.
+  // `index` is or was one of the table's. If the index was dropped, or is not ready for this transaction's
+  // snapshot, the same rows come from the whole table. Error catalog_changed if these are too many, or if the
+  // index is dropped in the middle of the scan.
   virtual std::unique_ptr<TableScan> scan_index(const storage::TableRef& table,
                                                 const storage::IndexRef& index, IndexRange range) = 0;
   // The rows of the range, at most range.limit, in the order of the index, as by get() and fetch(); rows that
@@ -177,8 +177,8 @@ class Transaction {
   bool answers_when_logged_ = false;
 };
 
-// An error that follows from a transaction's rows, before its commit, as it is to be reported: if the rows
-// were not all true at one moment, a conflict, after which the transaction is to be tried again.
+// The error to report when `error` follows from a transaction's rows before its commit: `error` itself or, if
+// the rows were not all of one moment, a conflict, after which the transaction is tried again.
 inline reactor::Task<Status> confirm_error(Transaction* transaction, Status error) {
   if (error.ok() || error.info().retry) co_return error;
   Status confirmed = co_await transaction->confirm_reads();

@@ -2,9 +2,9 @@
 // Belongs to the worker's executor. A channel that fails stays failed: the worker then drops everything that
 // it knows of the cluster, destroys this object, and connects anew.
 //
-// A database on the disks of several memory servers, with the timestamp vector on server 0, bears the loss of
-// another server than 0: operations and calls that go there end in an error, and all else goes on. Such a
-// server may even be *away* from the beginning. Then a channel on which everything ends at once in
+// A database on the disks of several memory servers, with the timestamp vector on server 0, survives the loss
+// of any server but 0: operations and calls to the lost server end in an error, and everything else goes on.
+// Such a server may even be *away* from the beginning. Then a channel on which everything ends at once in
 // cannot_connect_now takes its place, and this object sends nothing to that server.
 #pragma once
 

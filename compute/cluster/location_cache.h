@@ -2,12 +2,12 @@
 // compute server. Only a hint: a reader checks key and incarnation in the record's certified body and treats
 // a mismatch as a miss. The memory server follows from the hash and the table.
 //
-// A key takes one word, so that no location is ever torn: 16 bits of its hash (another key of the same set
-// has the same ones in one case of 65,536), the low 8 bits of the incarnation, and the offset. A set is a
-// cache line of eight words in two halves. A key that is looked up for the first time takes a place in the
-// second half; a key that is found there changes places with one in the first half. So keys that come once do
-// not push out keys that come again. Lock-free: threads that change a set at the same time may lose a key,
-// and never mix two. Thread-safe.
+// A key takes one word, so that no location is ever torn. The word has 16 bits of the key's hash, the low 8
+// bits of the incarnation, and the offset. Another key of the same set has the same 16 bits in one case of
+// 65,536. A set is a cache line of eight words in two halves. A key that is looked up for the first time
+// takes a place in the second half; a key that is found there changes places with one in the first half. So
+// keys that come once do not push out keys that come again. Lock-free: threads that change a set at the same
+// time may lose a key, and never mix two. Thread-safe.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Timestamps of transactions that choose theirs when they begin (RCC §4.4): 64 bits, nanoseconds of memory
-// server 0's clock as this compute server estimates it. Clocks that are apart cost aborts and the age of what
-// is read, never correctness; they are brought together with every heartbeat, and on demand, when the
-// timestamp of another transaction turns out to be newer.
+// server 0's clock as this compute server estimates it. Clocks that differ cost aborts and older reads, never
+// correctness. They are synchronised with every heartbeat, and on demand when a transaction meets a newer
+// timestamp.
 #pragma once
 
 #include <algorithm>

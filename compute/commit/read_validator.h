@@ -4,9 +4,8 @@
 //
 // A READ shows words of different moments. A record's header and body belong together when they have the same
 // stamp. A chain's lock word and its buckets do not say so by themselves: the lock word may be newer than the
-// buckets beside it. Validation, which is posted after that READ completed, compares both: while the lock
-// word stays the same nothing in the chain changes, so buckets that are still the same were the same all the
-// time.
+// buckets beside it. Validation is posted after that READ completed, and compares both. While the lock word
+// stays the same nothing in the chain changes, so buckets that are still the same were the same all the time.
 #pragma once
 
 #include <utility>

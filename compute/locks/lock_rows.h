@@ -1,9 +1,9 @@
 // The rows of locks with names, as one transaction reads and changes them.
 //
 // A lock that is held has a row in the table kLocksTable. One session's lock has the slot and the number of
-// its owner in it. A lock that sessions share has kShared as the slot, and how many they are as the number;
-// each of them has a row of its own in kLockSharesTable, with the lock's name and a place from 1 on. There
-// are no gaps between the places.
+// its owner in it. A shared lock has kShared as the slot, and the number of its sessions as the number. Each
+// of these sessions has a row of its own in kLockSharesTable, with the lock's name and a place: 1, 2 and so
+// on, without gaps.
 //
 // Each change of a lock writes its row in kLocksTable: so no two transactions change one lock at a time,
 // whatever the protocol. Errors: those of the transaction; serialization_failure if the rows that it read are

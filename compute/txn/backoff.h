@@ -1,10 +1,10 @@
 // How long a worker's transactions wait before they are tried again: at random, within bounds that double
-// with each attempt. The bounds depend on how long an attempt takes here, since that is how long others are
-// in the way, and on contention, the share of this worker's recent attempts that ended in a conflict. Under
-// high contention even the first retry waits for about as many attempts of others as conflict for one that
-// commits, so that some transaction commits. Under low contention no transaction waits long, even after
+// with each attempt. The bounds depend on the duration of an attempt here, since rivals hold their locks
+// about as long, and on contention, the share of this worker's recent attempts that ended in a conflict.
+// Under high contention even the first retry waits for about as many attempts of others as conflict for one
+// that commits, so that some transaction commits. Under low contention no transaction waits long, even after
 // several conflicts: otherwise one that conflicts often would lose to all that begin later. After very many
-// conflicts the cause is not a rival but a lock that stays, as of a compute server that has died: the
+// conflicts the cause is not a rival but a lock that stays, such as that of a dead compute server. Then the
 // transaction waits for the longest time allowed, so that the lock can be undone.
 #pragma once
 

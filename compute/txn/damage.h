@@ -7,11 +7,11 @@
 // before completed. So a READ that shows the same free word as the one before, but not all of one version,
 // overlapped at most one end of a writer; several such READs in a row overlapped none.
 //
-// Not so the first record of a place: it is one WRITE, whose header word is free from the beginning and may
-// land before the rest, and its writer may be held up in the middle, or die. A lookup by key never meets
+// The first record of a place is an exception: it is one WRITE, whose header word is free from the beginning
+// and may land before the rest. Its writer may be held up in the middle, or die. A lookup by key never meets
 // that, since the bucket is written behind the record. A scan by calls (table_read.h) does, since the memory
-// server gives out places. Such a record has displaced nothing, and the snapshot sees neither the
-// header word's commit nor the body's: a commit that it sees was installed before. So the record is absent
+// server gives out places. Such a record has displaced nothing, and the snapshot sees neither the header
+// word's commit nor the body's: a commit that it sees was installed before. So the record is absent
 // (Lookup::expect_half_written).
 #pragma once
 

@@ -3,8 +3,8 @@
 //
 // A commit takes *credit* for its entries when it begins, at all their hosts at once or at none, and their
 // *places* when it logs. So a stream has no gaps: a commit that aborts before that gives its credit back and
-// leaves nothing. And a commit that holds credit never waits for a place: in whatever order the holders of
-// credit take theirs, all fit behind the entries that are still needed, the pad at a lap's end included.
+// leaves nothing. And a commit that holds credit never waits for a place: in any order of their places, the
+// entries of all holders fit behind the entries that are still needed, with the pad at a lap's end.
 //
 // A place may be freed once its counter, and those of all places before it, are finished. It is free once its
 // host says so (common/calls/journal_calls.h): the host has read it then.

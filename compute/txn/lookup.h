@@ -115,9 +115,9 @@ class Lookup {
   // Adds the READ, or the call, whose bytes the next advance() decides about. May be called again without
   // advance() in between, when the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches);
-  // Before that: adds the CASes that belong to it; `locking` may be null. All lookups of a batch add theirs
-  // before any adds its READ: a place from the cache may be other memory by now, which another lookup READs,
-  // and a CAS may overtake a READ in front of it.
+  // Before that: adds the CASes that belong to it; `locking` may be null. All lookups of a batch add their
+  // CASes before any of them adds its READ: a place from the cache may be other memory by now, which another
+  // lookup READs, and a CAS may overtake an earlier READ.
   void add_atomics(txn::BatchSet& batches, Locking* locking);
   // Decides about the bytes. If it needs the slot directory it returns the slot and must be called again,
   // with the same bytes, once the directory decides; otherwise 0.

@@ -1,6 +1,6 @@
-// Registered memory in small pieces, cut one behind the other from blocks of the worker's pool: a transaction
-// takes a few blocks instead of a buffer for each of its rows, and its rows lie side by side in the
-// processor's caches.
+// Registered memory in small pieces, cut one behind the other from blocks of the worker's pool. A transaction
+// takes a few blocks instead of a buffer for each row, and its rows lie side by side in the processor's
+// caches.
 //
 //   RowBuffers   cuts the pieces
 //   RowBuffer    a piece, or a buffer of its own; gives itself back

@@ -1,6 +1,6 @@
-// The transactions of a worker that have not ended, to end those that are idle for longer than the maximal
-// transaction time: their clients may never come back, and until they end, locks are held, and memory that
-// was freed is not used again.
+// The running transactions of a worker. It ends those that are idle for longer than the maximal transaction
+// time: their clients may never come back, and until they end, their locks stay and freed memory is not
+// reused.
 //
 // Belongs to the worker's executor, and outlives the transactions.
 #pragma once

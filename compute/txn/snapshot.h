@@ -3,13 +3,12 @@
 // One READ of the vector is torn: it may show a commit without another that it depends on, and two readers
 // may each see one of two independent commits. So a copy is a snapshot only when two READs of the whole
 // vector, the second posted after the first completed, are equal. The second may be posted together with the
-// transaction's first record READs, which are thrown away when it disagrees. Where a channel executes
-// operations in order anyway, so that a fence costs nothing, all of them are one batch: the first READ of the
-// vector, and behind it, fenced, the second one and those of records, if all of these are on memory server 0.
-// A fenced READ waits for the first one to complete, and no other order is needed. On other channels a READ
-// is cheaper than a call, but a confirmation fails when other slots publish meanwhile. While more than 30 %
-// of the confirmations fail, the snapshot is taken by one call, whose handler collects twice in its own
-// memory.
+// transaction's first record READs, which are thrown away when it disagrees. On a channel that executes
+// operations in order anyway, a fence costs nothing. There all READs are one batch, if they go to memory
+// server 0: the first READ of the vector and behind it, fenced, the second one and those of records. A fenced
+// READ waits for the first one to complete, and no other order is needed. On other channels a READ is cheaper
+// than a call, but a confirmation fails when other slots publish meanwhile. While more than 30 % of the
+// confirmations fail, the snapshot is taken by one call, whose handler collects twice in its own memory.
 //
 // Where the vector is partitioned (layout/vector_parts.h), each READ is one READ of every part, and the
 // second ones are posted after the first have completed on all memory servers. Words only grow, so at the

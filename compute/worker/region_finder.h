@@ -1,8 +1,8 @@
 // Where the regions of a worker's memory servers are: first at the addresses that flags name, later wherever
-// hosts say that they have moved to (common/placement). It asks every host that it knows, those of flags
-// and those of copies included: each of them may be the only one that is left. Of a host where a region is no
-// more nobody waits for an answer. The configuration store is asked, too, if the compute server knows one and
-// something is not where it was: all hosts may be others.
+// hosts say that they have moved to (common/placement). It asks every host that it knows, those of flags and
+// those of copies included: each of them may be the only one that is left. It does not wait for the answer of
+// a host that has lost its region. If the compute server knows a configuration store and some region has
+// moved, it also asks the store: all hosts may have changed.
 //
 // Belongs to the worker's executor.
 #pragma once

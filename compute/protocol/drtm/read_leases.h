@@ -1,9 +1,10 @@
 // The read leases of one transaction (DrTM §5.2): how they are taken, and until when they hold. Nothing gives
 // a lease back: it ends. record_state.h says why a lease keeps writers out.
 //
-// A lease is trusted if it was there before the READ of the header word that finds the record unlocked: the
-// CAS that sets it, or finds it, is posted in front of that READ; or this worker has seen it before it posts
-// the READ. A lease that comes with the record in one READ may be younger than the header word.
+// A lease is trusted if it was there before the READ of the header word that finds the record unlocked. This
+// holds if the CAS that sets or finds the lease is posted in front of that READ, or if this worker has seen
+// the lease before it posts the READ. A lease that comes with the record in one READ may be younger than the
+// header word.
 //
 // A CAS goes only where memory still is the record's: where this worker knows its header word
 // (compute/protocol/two_phase_locking/header_guesses.h), or has found it by key in this transaction. A new

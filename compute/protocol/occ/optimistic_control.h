@@ -1,6 +1,6 @@
-// Optimistic concurrency control, as DrTM+H runs it (its §3 and §5): rows are read as they are committed now,
-// writes are locked by CAS from exactly the version that was read, then all that was only read is validated,
-// then the commit is logged and installed.
+// Optimistic concurrency control, as DrTM+H runs it (its §3 and §5). Reads see the latest committed versions.
+// At commit, written rows are locked by CAS from exactly the version that was read; then the rows that were
+// only read are validated; then the commit is logged and installed.
 //
 //   metadata   the record's header word alone: unlocked it is the stamp of the record's version, which never
 //              comes again; locked it names the transaction that holds it. A bucket chain's lock word

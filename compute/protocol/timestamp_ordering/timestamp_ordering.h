@@ -23,8 +23,9 @@
 // raises it and only then finds the row locked.
 //
 // Rows that the memory servers reclaim lie below the forgotten timestamp: before a deleted row is reclaimed,
-// that timestamp is raised to the row's timestamp and lease; a commit that leaves index entries behind raises
-// it to its own. A transaction that finds nothing where a row may have been commits after it.
+// the forgotten timestamp is raised to the row's timestamp and lease. A commit that leaves index entries
+// behind raises the forgotten timestamp to its own. A transaction that finds nothing where a row may have
+// been commits after it.
 #pragma once
 
 #include <algorithm>

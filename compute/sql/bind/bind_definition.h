@@ -58,9 +58,9 @@ struct Definition {
 };
 
 // Room in the row for a value of a column without a declared length. Keys and indexes have what lies there;
-// of other columns, longer values lie beside the row. With its length the field is 128 bytes: a record has
-// several versions of its row, so room that is not used is paid several times; a value that does not fit
-// costs a READ more, and 500 bytes or more elsewhere.
+// of other columns, longer values lie beside the row. With its length the field is 128 bytes. A record has
+// several versions of its row, so unused room costs memory several times. A value that does not fit costs one
+// more READ, and 500 bytes or more in another table.
 inline constexpr std::uint32_t kRoom_bytes = 126;
 // Of such a column, which a key has or does not have.
 std::uint32_t default_room_bytes(const layout::Column& column, bool in_key);

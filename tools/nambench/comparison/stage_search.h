@@ -25,8 +25,9 @@ protocol::StageCode stages_that_run(protocol::StageCode code, const Measurement&
 // For people: "two-sided" also where the protocol lacks a stage.
 std::string stage_text(std::string_view protocol, protocol::StageCode code);
 
-// How many codes each round of a search runs, pure ones included, the first of all: a third of the others
-// goes on each time, and the finalists after the last round are not more than `finalists` and the pure ones.
+// The number of codes that each round of a search runs, pure ones included; the first round runs all. A third
+// of the codes that are not pure go on to the next round. After the last round there are at most `finalists`
+// of them, and the pure ones.
 std::vector<std::size_t> round_sizes(std::size_t codes, std::size_t finalists);
 
 // Which of the candidates go on, by their positions, in their order: the pure ones always, and of the others

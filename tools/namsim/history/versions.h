@@ -1,7 +1,6 @@
 // The versions of a history: their writers, the order in which they displaced each other, and their readers.
-// Also the anomalies that need no graph: reads of versions that no transaction, an aborted one or an
-// unfinished one wrote; writes that their own transaction does not see; versions that are there twice; forked
-// orders.
+// Also the anomalies that need no graph: reads of versions that no transaction wrote, or only an aborted or
+// unfinished one; writes that their own transaction does not see; versions that exist twice; forked orders.
 #pragma once
 
 #include <cstdint>
