@@ -1,6 +1,6 @@
-// Temporary tables in syntax trees. The catalog keeps such a table, its indexes and its sequences under names
-// with a prefix of the session. When a statement names the table, the binder sees the catalog's name in place
-// of the statement's.
+// Temporary tables in syntax trees. The catalog keeps such a table, and the objects that belong to it, under
+// names with a prefix of the session. When a statement names the table, the binder sees the catalog's name in
+// place of the statement's.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
