@@ -44,7 +44,7 @@ class PatientClient final : public ClientFabric {
   struct Attempt;
   struct Host {
     std::uint64_t patience_ns = 0;
-    std::uint64_t late = 0;      // attempts that nobody waits for
+    std::uint64_t late = 0;      // attempts without a waiting caller
     std::uint64_t given_up = 0;  // grows with give_up()
   };
 

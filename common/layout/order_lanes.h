@@ -1,6 +1,6 @@
 // Where transactions are put in order before they run, in memory server 0's region behind the timestamp
 // vector: a lane for each worker that orders transactions.
-//   owners   a word for each lane: the slot of its worker, 0 = nobody's yet. By CAS only; a lane whose slot
+//   owners   a word for each lane: the slot of its worker, 0 = free so far. By CAS only; a lane whose slot
 //            is not leased any more may be taken.
 //   words    for each lane a word for each of its places: ⟨epoch, number⟩, 32 bits each. The epoch is the
 //            lane's and not 0; it goes on from owner to owner, so that ⟨place, epoch⟩ is one transaction.

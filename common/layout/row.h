@@ -47,7 +47,7 @@ class RowView {
   std::span<const std::byte> bytes_;
 };
 
-// Writes into bytes that somebody else owns; row_bytes() long.
+// Writes into the caller's bytes; row_bytes() long.
 class RowWriter {
  public:
   RowWriter(const Schema& schema, std::span<std::byte> bytes) : schema_(&schema), bytes_(bytes) {}

@@ -50,7 +50,7 @@ class PlaceSearch {
   void know_database(std::uint64_t database_id) { places_.set_database_id(database_id); }
   // Called whenever some place has become another. May be empty.
   void on_learned(std::function<void()> learned) { learned_ = std::move(learned); }
-  // Somebody has told. False: it was known.
+  // Takes over the places of a peer's configuration. False: all of it was known.
   bool learn(const Configuration& told);
   // Asks those hosts, but for those that have not answered an earlier question yet. Resumes when all have
   // answered, or soon after something is learned, or when it has waited long enough. True: some place is

@@ -65,8 +65,8 @@ std::span<const ProtocolTraits> protocol_traits();
 // Null: no protocol has that name.
 const ProtocolTraits* find_protocol(std::string_view name);
 
-// For tests: find_protocol() finds this one, too, as long as it lives. One at a time; made before anybody
-// asks, and outlived by `traits`.
+// For tests: find_protocol() finds this one, too, as long as it lives. One at a time; made before the first
+// find_protocol(), and outlived by `traits`.
 class ExtraTraits {
  public:
   explicit ExtraTraits(const ProtocolTraits& traits);

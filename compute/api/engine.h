@@ -53,7 +53,7 @@ struct IndexDefinition {
   bool unique = false;
   bool hash = false;        // then no column is descending
   bool constraint = false;  // UNIQUE: it belongs to the table's definition
-  // Outlives the building; null: nobody asks. With duplicate_key it receives one of the rows, if it is known.
+  // Outlives the building; null: not wanted. With duplicate_key it receives one of the rows, if it is known.
   Violation* violation = nullptr;
 };
 

@@ -74,7 +74,7 @@ struct SecuredObject {
 };
 
 struct Grant {
-  std::uint32_t grantee = kNoRole;  // everybody
+  std::uint32_t grantee = kNoRole;  // PUBLIC
   std::uint32_t grantor = kNoRole;
   Privileges privileges = 0;
   Privileges grant_options = 0;

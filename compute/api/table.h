@@ -59,7 +59,7 @@ struct Table {
   std::vector<IndexRef> indexes;
   std::vector<TableCheck> checks;
   std::vector<ForeignKey> foreign_keys;
-  // While rows are copied to it: the table that it is to take the place of. Nobody else may use it.
+  // While rows are copied to it: the table that it is to replace. Only the copier may use it then.
   std::uint32_t replaces = 0;
   // Another table is to take its place: a commit that changes it fails. Changed in place like the arrays.
   bool frozen = false;

@@ -28,7 +28,7 @@ class ScramExchange {
   std::vector<std::string_view> mechanisms() const;
 
   // Takes client-first-message and gives server-first-message. Errors: protocol_violation,
-  // feature_not_supported; invalid_authorization when somebody has taken the binding out of the offer.
+  // feature_not_supported; invalid_authorization if an attacker has removed the binding from the offer.
   Result<std::string> first(std::string_view mechanism, std::string_view message);
   // Takes client-final-message and gives server-final-message, when the password is right. Once, after a
   // first() that was ok. Errors: protocol_violation; invalid_password.

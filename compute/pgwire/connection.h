@@ -76,7 +76,7 @@ class Connection : private sql::CopySource {
   bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
   // It is to end after its transaction, and has none.
   bool is_drained() const;
-  // Error: nobody waits for the running statement any more.
+  // Error: the client does not wait for the running statement any more.
   Status check_client();
   // Sends the reason and ends the connection, while nothing runs.
   reactor::Task<void> end_with(Status reason);

@@ -99,7 +99,7 @@ class PassiveInstalls {
   HintQueue& hints_;
   VerdictQueue& verdicts_;
   storage::LocationCache& locations_;
-  fabric::OperationCounters unclaimed_;  // calls that nobody has counted yet
+  fabric::OperationCounters unclaimed_;  // calls that are not counted yet
   reactor::Gate gate_;
 };
 

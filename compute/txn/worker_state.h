@@ -55,9 +55,9 @@ inline ScanReads scan_reads_of(std::string_view name) {
 
 // Under protocols that lock rows as they are read by key: the locks of rows that are only to be read
 // (Transaction::read). `none`: they are validated at commit. `exclusive`: as those that may be written.
-// `shared`: nobody else writes them; for databases whose records have reader words. `automatic`: shared
-// there, else none. Compute servers of one database may differ: all of them look at the reader words of what
-// they write.
+// `shared`: no other transaction writes them; for databases whose records have reader words. `automatic`:
+// shared there, else none. Compute servers of one database may differ: all of them look at the reader words
+// of what they write.
 enum class ReadLocks : std::uint8_t { automatic, none, exclusive, shared };
 // By the names of the options.
 inline ReadLocks read_locks_of(std::string_view name) {

@@ -45,7 +45,7 @@ class Heartbeat : public std::enable_shared_from_this<Heartbeat> {
   std::uint64_t pause_ns(std::uint64_t interval_ns) const;
 
  private:
-  // It is under way, or has ended when nobody waited for it any more.
+  // Background work that is under way, or that ended after its caller had stopped waiting.
   struct Errand {
     bool under_way = false;
     Status outcome;

@@ -95,7 +95,7 @@ class Decider {
   // One round. The slot's final counter, once all is decided and recorded at every host. Errors:
   // cannot_connect_now names a memory server that does not answer, to be asked again; corrupt_data where
   // answers contradict each other. `verdicts` gets those of the round that decides the last entry, which a
-  // later round does not know any more; null: nobody wants them. It outlives the task.
+  // later round does not know any more; null: not wanted. It outlives the task.
   reactor::Task<Result<std::uint32_t>> decide(UndecidedSlot slot, Verdicts* verdicts = nullptr);
 
  private:

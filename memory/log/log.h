@@ -17,8 +17,8 @@
 // acknowledged records are there after its restart; others may be.
 //
 // Copies of the log at other hosts (memory/placement): each block goes to a watcher as soon as it is sealed,
-// and flush() can be made to wait until other disks have it, too. A copy is a Log to which nobody appends:
-// it takes those blocks as they are, each at its place.
+// and flush() can be made to wait until other disks have it, too. A copy is a Log without append(): it takes
+// those blocks as they are, each at its place.
 //
 // One executor's thread. Any number of coroutines may append and flush.
 #pragma once
@@ -158,8 +158,8 @@ class Log {
   // Called within the log's tasks when it has written a block, or has found no room for a segment.
   void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
 
-  // Waits for the operations under way. Records that nobody flushed are not written. An append() that waits
-  // for a segment ends with admin_shutdown, as all later ones; flush() is not called any more. Before
+  // Waits for the operations under way. Records without a flush() are not written. An append() that waits for
+  // a segment ends with admin_shutdown, as all later ones; flush() is not called any more. Before
   // destruction.
   reactor::Task<void> close();
 
@@ -223,7 +223,7 @@ class Log {
   std::uint64_t previous_;
   LogPosition durable_;
   LogPosition appended_;
-  LogPosition wanted_;          // somebody waits for it
+  LogPosition wanted_;          // some flush() waits for it
   LogPosition record_end_ = 0;  // of the last record that has begun to be written
   std::vector<std::byte> pending_;
   std::vector<std::byte> taken_;  // what is being written, from taken_at_ on

@@ -47,7 +47,7 @@ class PreparedDatabase {
   // Behind that, on the only memory server: makes what is derived, before the region may be opened. On one of
   // several it comes later. After an error the object has no use any more.
   reactor::Task<Status> derive();
-  // Nobody writes to the folder any more. Once, and nothing else behind it.
+  // No process writes to the folder any more. Once, as the last call.
   DurableDatabase::Opening open(DurableOptions options);
 
  private:

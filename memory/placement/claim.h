@@ -37,9 +37,9 @@ struct ClaimOptions {
   std::function<bool()> stopping;
 };
 
-// The value behind that: the region's primary is place().address, or nobody yet if it only asks. Waits for
-// the store. Errors: configuration: the value is another database's, or older than what the folder has seen,
-// or of another history; admin_shutdown: stopping.
+// The store's value afterwards: the region's primary is place().address or, if the caller only asks, perhaps
+// none yet. Waits for the store. Errors: configuration: the value is another database's, or older than what
+// the folder has seen, or of another history; admin_shutdown: stopping.
 reactor::Task<Result<placement::ConfigurationStore::Stored>> claim_region(
     reactor::Executor* executor, placement::ConfigurationStore* store, ClaimOptions options);
 

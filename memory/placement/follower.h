@@ -152,7 +152,8 @@ class Follower {
   std::uint64_t watched_ns_ = 0;  // when watch() has looked last; 0: not yet
   bool in_sync_ = false;          // by its last answer
   bool leaves_ = false;
-  bool knows_ = false;                    // since then somebody has said whether this copy is in sync
+  bool knows_ = false;                    // since then the store or the primary has said whether this copy is
+                                          // in sync
   std::uint64_t next_generation_ns_ = 0;  // no try before
   std::uint64_t database_id_ = 0;
   std::uint64_t end_position_ = 0;  // of the primary's log

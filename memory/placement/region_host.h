@@ -9,7 +9,7 @@
 //      ask the new host what became of them, as after a restart
 //   2. the record `departed` is durable (place_record.h): from now on the region is the caller's
 //   3. no newcomer is taken, and the server ends as it does when it is shut down: no peer has a channel any
-//      more. Only then, and from its next life on, the process confirms the claim (vacant_host.h): so nobody
+//      more. Only then, and from its next life on, the process confirms the claim (vacant_host.h): so no peer
 //      reads here what may have changed there
 //
 // A refused claim is refused for ever, also if its request arrives a second time, late.

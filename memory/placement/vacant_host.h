@@ -30,7 +30,7 @@ namespace namdb::memory {
 class CopyOrders {
  public:
   virtual ~CopyOrders() = default;
-  // Null: the host follows nobody.
+  // Null: the host follows no primary.
   virtual const Follower* follower() const = 0;
   virtual reactor::Task<Status> copy(placement::CopyRequest request) = 0;
   virtual reactor::Task<Status> leave(placement::LeaveRequest request) = 0;

@@ -50,7 +50,8 @@ reactor::Task<Status> rebuild_indexes(Recovery recovery, Tables& tables, Indexes
 // at it: leases and older deletions are forgotten.
 void raise_timestamp_floors(Region& region, std::uint64_t timestamp);
 
-// The largest timestamp that a version or a floor of an open server has; nobody is connected. 0: none.
+// The largest timestamp of any version or floor of an open server, while no worker is connected. 0: there is
+// none.
 reactor::Task<std::uint64_t> largest_timestamp(Recovery recovery, Tables& tables);
 
 // A server that opens alone, or with all others: tables, floors, and indexes. `timestamp_slack` is added to

@@ -31,7 +31,7 @@ struct RoutineRows {
 };
 
 struct StatementState {
-  PlanCosts* costs = nullptr;  // counted here; null: nobody wants to know them
+  PlanCosts* costs = nullptr;  // counted here; null: not counted
   SubqueryResults subqueries;
   std::shared_ptr<const Catalog> catalog;  // null: nothing has asked for it
   absl::flat_hash_map<const SystemRelation*, std::unique_ptr<CatalogRows>> catalog_rows;

@@ -48,7 +48,7 @@ class CrashWorkload {
   // One client's transactions, in order. It waits while `ready` is false, and between attempts.
   using Ready = bool (*)(txn::Engine& engine);
   reactor::Task<void> run_client(txn::Engine* engine, std::uint64_t client, Ready ready);
-  // A table that nobody uses.
+  // A table that no transaction uses.
   reactor::Task<Status> create_another(txn::Engine* engine);
   // Clients begin no further transactions.
   void wind_up() { winding_up_ = true; }

@@ -79,7 +79,7 @@ class Workload {
 
  protected:
   // Reads all that there is in one transaction, checks it, and updates what can be updated: nothing may be
-  // locked for ever. Nobody else runs.
+  // locked for ever. No other client runs.
   virtual reactor::Task<Status> touch(txn::Engine& engine, std::uint64_t session_id) = 0;
 
   // A transaction's place in the history, and what became of it.
