@@ -1,5 +1,5 @@
-// Locks that transactions wait for at the memory server (WAITDIE's waiting list, RCC §4.3): its event loop
-// reads the lock words for them, so that they need not ask again and again over the network.
+// Locks that transactions wait for at the memory server (WAITDIE's waiting list, RCC §4.3). The server's
+// event loop reads the lock words for them, so that they need not poll over the network.
 //
 // LOCK (method 31):
 //   request  of each record {offset of its header word}, {the lock word that was seen}, {the own lock word}

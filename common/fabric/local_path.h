@@ -3,9 +3,9 @@
 // that nothing else knows of it.
 //
 // The words of a region have one atomicity domain (fabric.h, 4). Over shm that is the CPU. So the other
-// transport's atomics must be atomic with the CPU, too: over tcp they are, for the memory server's CPU
-// executes them; over verbs where the device says so, or no peer swaps words. A server without that refuses
-// to listen.
+// transport's atomics must be atomic with the CPU, too. Over tcp they are, since the memory server's CPU
+// executes them. Over verbs they are if the device says so, or if no peer swaps words. A server without that
+// refuses to listen.
 //
 // A client reaches one memory server by the local path. It asks twice for the welcome, over the network and
 // at the socket, since the two addresses may belong to different servers.

@@ -2,8 +2,8 @@
 //
 // The hash says both: its highest part says the memory server (bucket_index() of the number of servers), the
 // whole of it the bucket there. In a table that is partitioned by some columns of its key, the hash of their
-// values chooses the server, and that of the whole key a place among those of that server. That hash depends
-// only on the values, so rows with the same values lie on the same server, in all tables.
+// values chooses the server, and the hash of the whole key chooses the bucket on that server. That hash
+// depends only on the values, so rows with the same values lie on the same server, in all tables.
 //
 // In a table that is chained by its partition (hash_entry.h) the values of those columns are the hash's
 // highest 40 bits, and the whole key the others. So all rows with the same values are in the chains of

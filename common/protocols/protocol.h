@@ -35,9 +35,9 @@ struct ProtocolTraits {
   bool locks_reads = false;
   // Rows that are only read are leased, until a moment that their records name.
   bool leases_reads = false;
-  // Rows that are locked or leased as they are read are READ with the word behind their bodies
-  // (common/layout/record_trailer.h): it says which transaction waits for them, or until when readers count
-  // on them.
+  // Rows that are locked or leased as they are read are READ with their trailer word
+  // (common/layout/record_trailer.h), which names a waiting transaction, or the time until which readers
+  // count on the row.
   bool reads_trailer = false;
   // Transactions are put in order before they run: memory server 0 has lanes for that (order_lanes.h).
   bool ordered = false;

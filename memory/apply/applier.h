@@ -1,6 +1,6 @@
-// Installs what journal entries say in this server's region, for commits whose owner cannot: it is dead, or
-// has lost its connection; and for those that ask for it by call (memory/calls/batch_call.cc). Otherwise
-// compute servers install their own commits. Redo after a restart is redo.h.
+// Installs journal entries in this server's region: for commits whose owner is dead or has lost its
+// connection, and for owners that ask for it by call (memory/calls/batch_call.cc). All other commits are
+// installed by their compute servers. Redo after a restart is redo.h.
 //
 // The decider (memory/coordinator/decider.h) says which commits are installed without their owner. The owner
 // is fenced here: a prefix of the operations that it posted has landed, and nothing more arrives. An item is

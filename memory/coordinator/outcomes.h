@@ -1,4 +1,4 @@
-// The outcomes of commits whose owners lost their slots (server 0), for the owners to ask: a compute server
+// The outcomes of commits whose owners lost their slots (server 0). The owners ask for them: a compute server
 // that loses a connection in the middle of a commit does not know whether the decider commits or undoes it.
 //
 // A slot's outcomes are known once the decider has closed it, and are kept for kKept_ns. After a restart with

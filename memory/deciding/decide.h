@@ -1,5 +1,6 @@
-// The duties of a host for the decider (common/calls/decider_calls.h), for the handlers of its calls and for
-// the decider on the same server; and all hosts of the cluster as the decider of server 0 reaches them.
+// The duties of a host for the decider (common/calls/decider_calls.h). The handlers of the decider's calls
+// use them, and so does a decider on the same server. ClusterHosts is all hosts of the cluster, as the
+// decider of server 0 reaches them.
 #pragma once
 
 #include <cstdint>

@@ -7,10 +7,10 @@
 //
 // A dead entry is removed once no running transaction can have a snapshot that still needs it. The verdict
 // was that the record's newest version is published and has another key, so every snapshot taken from then on
-// sees that version or a later one. A later one with this key has raised the doubt anew: after the check; or
-// ahead of its locks, so shortly before the check that no worker would have been asked for one. For snapshots
-// from before, the rule of old versions holds (old_versions.h): E + slack from the verdict, or acknowledged
-// version epochs.
+// sees that version or a later one. A later version with this key has raised the doubt anew after the check.
+// (Or its commit raised the doubt ahead of its locks, shortly before; but then no worker would have been
+// asked for a check.) For snapshots from before, the rule of old versions holds (old_versions.h): E + slack
+// from the verdict, or acknowledged version epochs.
 //
 // Private memory; belongs to the memory server's thread.
 #pragma once

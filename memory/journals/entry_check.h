@@ -8,8 +8,8 @@
 //   updates     of tables that are here, or were: redo leaves out those that were dropped
 //   new records likewise, each with a body's prefix and a grant number
 //
-// The bytes of bodies are not checked, nor the records that stand in the region: that would cost a checksum
-// or a miss of the cache for each item, and this costs some nanoseconds. Where such an entry does not fit,
+// The bytes of bodies are not checked, and neither are the records in the region: that would cost a checksum
+// or a cache miss for each item, while this check costs some nanoseconds. Where such an entry does not fit,
 // --force unfit-entries opens the database (memory/opening/log_replay.h).
 //
 // One executor's thread; nothing suspends.

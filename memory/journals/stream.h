@@ -1,6 +1,6 @@
-// A slot's stream on this host, as the host keeps it: the ring in the region, which the slot's owner alone
-// WRITEs, and in private memory how far the stream is known. Everything here is decided over copies of the
-// ring's bytes and does not suspend; journals.h moves the bytes into the log.
+// A slot's stream on this host, as the host keeps it: the ring in the region, which only the slot's owner
+// WRITEs, and in private memory the positions up to which the stream is known. Everything here is decided
+// over copies of the ring's bytes and does not suspend; journals.h moves the bytes into the log.
 //
 //      freed          durable        certified
 //        |  kept entries |                |

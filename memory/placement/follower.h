@@ -1,5 +1,5 @@
-// A host that has a copy of a region: follows the log of the primary all the time, and takes over when that
-// does not answer any more (copies.h has the primary's end).
+// A host that has a copy of a region: it follows the primary's log all the time, and takes over when the
+// primary does not answer any more (copies.h has the primary's end).
 //
 //   join     the log of the primary, from where its newest checkpoint needs it, then that checkpoint's files
 //   follow   FOLLOW, one after the other: each has the next blocks, and says that those before are durable

@@ -4,8 +4,8 @@
 //
 // It may have a copy of one (follower.h).
 //
-// To the claim that took the region away it says yes: no peer of the former memory server has a channel any
-// more, for this object is made when that server has ended (region_host.h).
+// It says yes to the claim that took the region away: this object is made when the former memory server has
+// ended, so no peer of that server has a channel any more (region_host.h).
 //
 // One executor's thread.
 #pragma once

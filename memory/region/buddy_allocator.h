@@ -1,6 +1,6 @@
-// A buddy allocator for the region: blocks of a power of two from 4 KiB, which are halves of halves of an
-// extent, and whole extents for anything as large as one or larger. So a table that begins small takes
-// little, and things of different sizes share an extent.
+// A buddy allocator for the region. Blocks below an extent are powers of two from 4 KiB, made by halving an
+// extent; larger requests get whole extents. So a table that begins small takes little, and things of
+// different sizes share an extent.
 //
 // A block for records may share an extent with others: only whole extents are told apart by their use.
 //

@@ -1,6 +1,6 @@
 // Grant numbers tell the lives of a place in record space apart. Each reply to ALLOCATE_RECORDS has one, for
 // all of its places; a region hands out each number once, in ascending order, for ever. So a place's grants
-// have ascending numbers, whatever happened to its memory between them: redo of a journal entry that creates
+// have ascending numbers, whatever happened to its memory between them. Redo of a journal entry that creates
 // a record at a place compares the entry's number with the place's (SlabAllocator::life()).
 //
 //   bit 63..48  configuration, 1 where the region has one copy

@@ -89,8 +89,8 @@ class Tables {
   bool release(std::uint32_t id);
   // Gives back the outgrown array that begins at the offset, if the table still has it.
   reactor::Task<void> release_outgrown(std::uint32_t id, std::uint64_t base_offset);
-  // Where the chain of a key with that hash begins; 0 when it is not on this server, or when a look at the
-  // bucket cannot tell, since it is being written.
+  // Where the chain of a key with that hash begins; 0 if it is not on this server, or if the bucket is being
+  // written and so cannot be read now.
   std::uint64_t find_chain(const Table& table, std::uint64_t key_hash) const;
 
   Status allocate_records(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply);

@@ -63,9 +63,9 @@ class CrashWorkload {
   // A sentence when an outcome is not what the rows say; `ended`: none is in progress any more.
   std::string check_outcomes(bool ended) const;
 
-  // A sentence when the rows that were read last are not possible: an attempt is missing that was
-  // acknowledged, or there at an earlier check; an aborted one is there, one is there in halves, or an index
-  // says something else than the table.
+  // A sentence if the rows that were read last are impossible: an attempt is missing that was acknowledged,
+  // or seen at an earlier check; an aborted attempt is visible, or half of one; or an index contradicts the
+  // table.
   std::string check();
   // The rows that were read last, to be compared with later ones.
   std::string rows_text() const;
