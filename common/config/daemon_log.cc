@@ -37,7 +37,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   // The pool whose thread writes: it outlives all calls. Not shared: its thread must never be its last owner,
   // which would have to wait for itself.
   void count_overruns_of(spdlog::details::thread_pool* pool) { pool_ = pool; }
-  // Nobody waits for a reader for long any more.
+  // From now on no thread waits long for a reader.
   void leave() { leaving_.store(true); }
 
  private:
