@@ -116,7 +116,7 @@ class JsonFormatter final : public spdlog::formatter {
 };
 
 std::shared_ptr<spdlog::details::thread_pool> make_thread() {
-  // The daemon's other threads handle signals, but for those of a crash of this one.
+  // The daemon's other threads handle signals, except those of a crash of this one.
   sigset_t blocked;
   sigset_t before;
   ::sigfillset(&blocked);

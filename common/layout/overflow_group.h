@@ -33,7 +33,7 @@ constexpr std::uint32_t overflow_links(std::uint32_t body_bytes) {
   return (kGroupPlaces + places - 1) / places;
 }
 
-// The length of an entry: behind the image stand the links but for `next`, and a word for the memory server
+// The length of an entry: behind the image stand the links except `next`, and a word for the memory server
 // alone.
 constexpr std::uint32_t overflow_entry_bytes(std::uint32_t body_bytes) {
   return kOverflowBody_offset + body_bytes + 8 * (overflow_links(body_bytes) - 1) + 8;

@@ -52,7 +52,7 @@ class PlaceSearch {
   void on_learned(std::function<void()> learned) { learned_ = std::move(learned); }
   // Takes over the places of a peer's configuration. False: all of it was known.
   bool learn(const Configuration& told);
-  // Asks those hosts, but for those that have not answered an earlier question yet. Resumes when all have
+  // Asks those hosts, except those that have not answered an earlier question yet. Resumes when all have
   // answered, or soon after something is learned, or when it has waited long enough. True: some place is
   // another than when it began. The fabric is there until settle() has returned.
   reactor::Task<bool> ask(fabric::ClientFabric* fabric, std::vector<Host> hosts);

@@ -1,5 +1,5 @@
-// Signals as something to wait for. The signals are blocked in the thread that constructs this, and in the
-// threads that it starts later: construct it in main() before any other thread.
+// Signals as an awaitable. The signals are blocked in the thread that constructs this, and in the threads
+// that it starts later: construct it in main() before any other thread.
 #pragma once
 
 #include <initializer_list>

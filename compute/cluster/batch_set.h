@@ -66,13 +66,13 @@ class BatchSet {
   void clear();
   // The same, of those for servers that cannot be reached any more.
   void clear_lacking();
-  // True if nothing but this server's batch holds operations.
+  // True if only this server's batch holds operations.
   bool only(layout::ServerId server) const;
   // The one server whose batch holds operations; nullopt: none does, or several do.
   std::optional<layout::ServerId> only_server() const;
 
   // Posts everything, waits for all of it, clears the batches, and counts operations and one round trip. The
-  // first error, if any; then the outcome of every operation is unknown, but for those on servers that are
+  // first error, if any; then the outcome of every operation is unknown, except those on servers that are
   // not lacking now (Cluster::lacks): their results are there.
   reactor::Task<Status> run(fabric::OperationCounters& counters);
   // The same, as one call a memory server where the database runs that stage two-sided. (Operations that are

@@ -50,7 +50,7 @@ class Cluster {
  public:
   Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options);
 
-  // Connects to every memory server, but for those that are away, where that is borne, and checks that they
+  // Connects to every memory server, except those that are away, where that is borne, and checks that they
   // belong together. Once. Error memory_server_restarted when some but not all of them were restarted, or one
   // is another cluster's.
   reactor::Task<Status> connect();

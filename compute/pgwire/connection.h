@@ -120,7 +120,7 @@ class Connection : private sql::CopySource {
   // --- connection_messages.cc ---
   void begin_query(std::string_view query);
   reactor::Task<Step> handle(Frame frame);
-  // Handles a message that neither runs anything nor looks anything up; absent: another message.
+  // Handles a message that neither runs a statement nor reads the catalog; absent: another message.
   std::optional<Step> handle_at_once(const Frame& frame);
   reactor::Task<void> handle_query(std::string_view payload);
   reactor::Task<Status> handle_parse(std::string_view payload);

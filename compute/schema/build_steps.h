@@ -61,7 +61,7 @@ class BuildSteps {
   SchemaWorker& worker_;
 };
 
-// The pause between two looks at something that others have to do first.
+// The pause, in ns, between two checks of a condition that other processes have to fulfil.
 inline constexpr std::uint64_t kPoll_ns = 2 * kMillisecond_ns;
 
 }  // namespace namdb::schema

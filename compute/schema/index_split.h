@@ -10,9 +10,9 @@
 
 namespace namdb::schema {
 
-// At most `parts` - 1 splits, ascending: each is the first key of a part, but for the first part's, and each
-// part gets about as many of the keys. A split is as short as can be: a prefix of a key that is greater than
-// the key before it. Equal keys are never split: fewer parts come out of few different keys.
+// At most `parts` - 1 splits, ascending: the first keys of all parts but the first. Each part gets about as
+// many of the keys. A split is as short as can be: a prefix of a key that is greater than the key before it.
+// Equal keys are never split: fewer parts come out of few different keys.
 //
 // Keys of a unique index come without the bytes behind its columns' values, because all entries with the same
 // values must be in one part. No value's bytes begin with another's, so a split never falls between entries

@@ -85,8 +85,8 @@ class RowBuffers {
 
   // A long one gets a buffer of its own.
   RowBuffer take(std::size_t length_bytes);
-  // The pieces that are taken next have so many bytes together, counted by piece_bytes(): nothing but the
-  // number of blocks depends on it.
+  // The pieces that are taken next have so many bytes together, counted by piece_bytes(): only the number of
+  // blocks depends on it.
   void expect(std::size_t pieces_bytes);
   static constexpr std::size_t piece_bytes(std::size_t length_bytes) {
     return (length_bytes + kAlign_bytes - 1) / kAlign_bytes * kAlign_bytes;

@@ -70,7 +70,7 @@ class SlotJournals {
   // Waits until the host has been told of all counters that are finished now. Then the rooms of entries up to
   // there are free.
   reactor::Task<void> tell_finished(layout::ServerId host);
-  // Tells all hosts, in the background, where they can free something.
+  // Tells all hosts that can free places, in the background.
   void tell_all_finished();
   // The host's log had no room for more when it last answered.
   bool log_full(layout::ServerId host) const { return flushes_.at(host).log_full; }

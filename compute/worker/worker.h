@@ -104,7 +104,7 @@ class Worker : public txn::Engine {
   reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) override;
   reactor::Task<Result<std::shared_ptr<const txn::SlotLease>>> lease_slot() override;
 
-  // How many transactions ended because something in a region was damaged.
+  // How many transactions ended because bytes in a region were damaged.
   std::uint64_t damaged_reads() const { return damaged_reads_; }
 
  private:

@@ -35,7 +35,7 @@ class Applier {
   // Installs the entry's items that lie in this region, and releases their locks:
   //   update  the displaced version goes to its ring slot, unless that has it already; then the new body;
   //           then the header word
-  //   chain   new records, but for those that a bucket in memory names already: they were reachable, and
+  //   chain   new records, except those that a bucket in memory names already: they were reachable, and
   //           others may have changed them since; then the buckets; then the lock word
   // Does nothing if the table was dropped. Errors: corrupt_data names the item that does not fit, and all
   // items before it are installed; connection_failure: the loopback channel has failed. `entry` already has

@@ -18,7 +18,7 @@ namespace namdb::memory {
 class ChunkStore {
  public:
   virtual ~ChunkStore() = default;
-  // The new generation has the chunks of the newest one, but for what put() and drop() change.
+  // The new generation has the chunks of the newest one, except for changes by put() and drop().
   virtual void begin() = 0;
   // Durable with commit(). `bytes` stay until it returns.
   virtual reactor::Task<Status> put(std::uint64_t extent, std::span<const std::byte> bytes) = 0;

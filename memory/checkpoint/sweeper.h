@@ -52,7 +52,7 @@ struct SweepOptions {
   // The share of the extents that is to be done now: a sweep that has done more waits. May be empty: 1.
   std::function<double()> wanted_share;
   std::uint64_t turn_bytes = 128U << 10;          // about 0.1 ms
-  std::uint64_t again_ns = 10 * kMillisecond_ns;  // before extents with something half-installed come again
+  std::uint64_t again_ns = 10 * kMillisecond_ns;  // before extents with half-installed records come again
   // Adds what else a restart needs. Called once a checkpoint, before the log is flushed. May be empty.
   std::function<void(control::CheckpointState&)> add_state;
 };
@@ -69,7 +69,7 @@ struct SweepProgress {
   std::uint64_t done_extents = 0;
   std::uint64_t chunk_bytes = 0;  // written
   std::uint64_t bodies = 0;
-  std::uint64_t rereads = 0;       // of something half-installed
+  std::uint64_t rereads = 0;       // of half-installed records
   std::uint64_t kept_extents = 0;  // whose older chunk stays
   std::vector<StuckRecord> stuck;  // the first of each of these, of some of them
 };

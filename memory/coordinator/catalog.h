@@ -70,7 +70,7 @@ class Catalog {
   // --- changes (catalog_changes.cc) ---
   // Of the last change; it ascends with each.
   std::uint64_t position() const { return position_; }
-  // GET_CATALOG, but for what is not the catalog's.
+  // Answers GET_CATALOG, except for the fields that are not the catalog's.
   void describe(const control::GetCatalogRequest& request, control::GetCatalogReply& reply) const;
   // Dropped entries are remembered for workers that ask for the changes. If there are many, forgets the
   // oldest of those up to that position: a worker that was away for longer gets the whole catalog.

@@ -77,7 +77,7 @@ struct UndecidedSlot {
   std::uint32_t published = 0;          // what the timestamp vector shows of the slot
   std::uint32_t server_count = 1;       // memory servers of the cluster
   std::vector<layout::ServerId> hosts;  // every memory server that the slot opened a journal on
-  // Memory servers that nothing of the owner ever reached. They are not asked for anything.
+  // Memory servers that no operation of the owner ever reached. They are not asked.
   std::set<std::uint32_t> without = {};
 };
 

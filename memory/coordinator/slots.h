@@ -7,7 +7,7 @@
 // Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, and
 // the vector's length covers it. A closed slot's final counter is known for ever.
 //
-// The lowest free position is leased again. Free positions at the vector's end leave it, but for the latest
+// The lowest free position is leased again. Free positions at the vector's end leave it, except the latest
 // slot's: a snapshot costs as much as the live slots, however many there were. Where the vector is
 // partitioned, that holds for the positions whose words are here. The compute server that leases or closes a
 // slot places the word of another position on its memory server (memory/region/vector_part.h), and server 0

@@ -55,7 +55,7 @@ class Doubts {
   void settle(const calls::IndexVerdict& verdict, std::uint64_t now_ns);
   // Appends doubts for one worker to check, which others do not get for a while (calls::IndexDoubt items).
   void take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items);
-  // True if take() would give something.
+  // True if take() would give a doubt.
   bool due(std::uint64_t now_ns) const;
   // Dead entries, at most `limit`, that no snapshot needs any more. They are no longer in doubt.
   std::vector<IndexEntry> expired(const Peers& peers, std::uint64_t now_ns, std::size_t limit);

@@ -76,7 +76,7 @@ class Indexes {
 
   // Removes the entries that no snapshot needs any more.
   reactor::Task<void> tick(const Peers& peers);
-  // tick() has something to wait for.
+  // True while entries wait for tick() to remove them.
   bool aging() const { return doubts_.aging(); }
   // Adds news of indexes to a heartbeat's reply, and names some of those that are built. Successive replies
   // name all of them in turn.

@@ -5,7 +5,7 @@
 //   ring of slot 21   --+--> read_on: certify --> LogSink ----+--> FLUSH of slot 21
 //   ring of slot 22   --'                    one flush        '-- (slot 22 did not ask yet)
 //
-// Rings are read when something asks: FLUSH, a slot's end, the decider. Nothing polls an idle ring.
+// Rings are read on demand: by FLUSH, at a slot's end, and for the decider. No task polls an idle ring.
 //
 // Group commit (DeWitt et al., SIGMOD 1984) without a timer: one flush of the log is under way at a time. The
 // FLUSHes that come meanwhile wait for it and share the next. Before each, the entries that are complete in

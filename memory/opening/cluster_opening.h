@@ -2,7 +2,7 @@
 // time that one of them has restarted. While a memory server is away the others stay as they are; when it is
 // there again, with its data, all go through a round (host_opening.h):
 //
-//   gather   each server dismisses its workers, but for those that joined without the servers that have
+//   gather   each server dismisses its workers, except those that joined without the servers that have
 //            restarted, and names the slots with journals that have not ended and have no owner
 //   decide   dead slots of this process are decided as always (dead_slots.h); slots of an earlier process,
 //            and those whose end a server has not recorded, here

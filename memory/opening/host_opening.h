@@ -59,7 +59,7 @@ class HostOpening final : public OpeningService {
   // Workers leave by themselves: a heartbeat tells them. Then they are fenced.
   static constexpr std::uint64_t kPatience_ns = 5 * kSecond_ns;
 
-  // All outlive this, but for `database` and `replay`, which stay until the server serves, or until close().
+  // All outlive this, except `database` and `replay`, which stay until the server serves, or until close().
   HostOpening(ServerState& server, std::uint64_t database_id, UnopenedDatabase& database, LogReplay& replay);
 
   // Resumes when workers may come. Errors: configuration, corrupt_data, out_of_memory and others, with which

@@ -109,7 +109,7 @@ class Links {
     Status reason;  // down
     bool ping_under_way = false;
     bool ping_failed = false;
-    reactor::Event wake;  // the task that keeps it has something to do
+    reactor::Event wake;  // the task that keeps it has work
   };
 
   void make(layout::ServerId server);

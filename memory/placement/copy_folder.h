@@ -5,7 +5,7 @@
 // its manifest, under its name in one step. The two newest are kept, and the log from where redo of
 // either begins.
 //
-// One executor's thread. One call at a time, but for write(), which goes on beside those about checkpoints.
+// One executor's thread. One call at a time, except write(), which goes on beside those about checkpoints.
 #pragma once
 
 #include <cstdint>

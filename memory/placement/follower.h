@@ -107,7 +107,7 @@ class Follower {
   // Error connection_failure also while it has an older value than this host knows, or one of another
   // history.
   reactor::Task<Result<placement::ConfigurationStore::Stored>> read_store();
-  // Asks the store whom to follow. Error: the process is to end.
+  // Asks the store for the primary to follow. Error: the process is to end.
   reactor::Task<Status> look();
   // Until the connection is lost, or there is none: why. `fatal_` is set after errors of this host.
   reactor::Task<Status> follow();

@@ -62,7 +62,7 @@ class RegionHost final : public DepartureService {
   Log& log_;
   PlaceKeeper& keeper_;
   std::function<void(const Status&)> on_failure_;
-  std::uint64_t claimed_ = 0;  // by whom the region is taken
+  std::uint64_t claimed_ = 0;  // the claim that took the region; 0: none did
   std::set<std::uint64_t> refused_;
   reactor::Event learned_;
   reactor::Gate gate_;

@@ -86,7 +86,7 @@ struct ServerState {
   bool admits(const std::set<std::uint32_t>& without) const;
   // True if some workers are admitted.
   bool admits_some() const { return admits_workers || !admits_without.empty(); }
-  // Refuses workers, but for those that joined without all of `restarted`, unless that is empty. Resumes
+  // Refuses workers, except those that joined without all of `restarted`, unless that is empty. Resumes
   // when no other has joined: those that do not leave by themselves within `patience_ns` are fenced. Error
   // admin_shutdown.
   reactor::Task<Status> dismiss_workers(std::uint64_t patience_ns, std::set<std::uint32_t> restarted = {});

@@ -19,8 +19,8 @@
 //
 // Epochs are steps of one coroutine, which alone writes to the lane, and runs only while there is work.
 //
-// The order decides who waits for whom before it takes locks. It does not protect anything: locks and
-// validation do, whatever the order is.
+// The order decides which transactions wait for which others before they take locks. It protects no data:
+// locks and validation do, whatever the order is.
 #pragma once
 
 #include <algorithm>

@@ -87,7 +87,8 @@ Status add_unique(const Definition& definition, const std::vector<std::uint32_t>
 // All checks of the definition, with names: the new ones are bound, and written as the catalog keeps them.
 Result<std::vector<storage::TableCheck>> bind_checks(StatementBinder& binder, const Definition& definition);
 
-// Adds a FOREIGN KEY to the definition. `column`: of whose definition it is a part; empty: it is the table's.
+// Adds a FOREIGN KEY to the definition. `column`: the column whose definition contains it; empty: the table's
+// does.
 Status add_foreign_key(const Json& constraint, std::string_view column, Definition& definition);
 // All foreign keys of the definition, with names: the new ones are bound. `unique_keys`: columns of the
 // table's unique keys beside those of the definition.

@@ -17,7 +17,7 @@ namespace namdb::nambench {
 protocol::StageCode stages_that_it_has(std::string_view protocol, protocol::StageCode code);
 // The stages that the protocol has, all two-sided.
 protocol::StageCode pure_two_sided(std::string_view protocol);
-// Every code in which no stages but those of `varied` are two-sided: one-sided first, `varied` last.
+// Every code in which only stages of `varied` are two-sided: one-sided first, `varied` last.
 std::vector<protocol::StageCode> stage_codes(protocol::StageCode varied);
 // Of the stages of `code` those that a transaction of that measurement comes to, which had times of stages:
 // whether the others are one-sided or two-sided makes no difference.

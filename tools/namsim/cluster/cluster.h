@@ -30,7 +30,7 @@ struct ComputeProcess {
   std::unique_ptr<compute::Worker> worker;
 };
 
-// Channels to the memory server, but for those of other memory servers, which stay.
+// Channels to the memory server, except those of other memory servers, which stay.
 std::size_t connected_computes(const memory::MemoryServer& server);
 
 class Cluster {

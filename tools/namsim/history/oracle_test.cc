@@ -197,7 +197,7 @@ bool ordered(const History& history) {
   return true;
 }
 
-// Whether the order of all appends is known but for at most one behind the longest list that was read.
+// Whether the order of all appends is known, except for at most one behind the longest list that was read.
 bool order_known(const History& history) {
   State longest;
   std::map<Key, std::size_t> unseen;
