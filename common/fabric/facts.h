@@ -32,7 +32,7 @@ class Facts {
   std::vector<Fact> all_;
 };
 
-// Of one worker's connection to one memory server.
+// The facts of one worker's connection to one memory server.
 struct ConnectionFacts {
   std::uint32_t worker = 0;
   std::uint32_t memory_server = 0;

@@ -23,7 +23,7 @@
 
 namespace namdb::fabric {
 
-// Of `hello`, `welcome` and a refusal's text.
+// The most bytes of `hello`, of `welcome`, and of a refusal's text.
 inline constexpr std::uint32_t kMaxHandshake_bytes = 64U << 10;
 
 // The transport that both sides must speak.

@@ -69,7 +69,7 @@ class LocalPathServer final : public ServerFabric {
   Channel& loopback() override { return remote_->loopback(); }
   void peers_swap_nothing() override;
   void grow(std::size_t length_bytes) override;
-  // Of the socket's transport with names that begin with local_.
+  // The facts of the socket's transport get names that begin with local_.
   void describe(Facts& facts) const override;
   reactor::Task<void> close() override;
 

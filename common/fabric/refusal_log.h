@@ -32,7 +32,7 @@ class RefusalLog {
   };
 
   reactor::Task<void> tell_later();
-  // Of the addresses whose second is over; with `all`, of all.
+  // Logs the refusals of addresses whose second is over; with `all`, of all addresses.
   void tell(bool all);
 
   reactor::Executor& executor_;

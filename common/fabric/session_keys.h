@@ -48,7 +48,7 @@ class EphemeralKey {
   Share share_{};
 };
 
-// Of the first key of each direction, named by the sender.
+// The secrets of the first key of each direction, named by the sender.
 struct SessionSecrets {
   Secret client;
   Secret server;

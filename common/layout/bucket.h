@@ -88,7 +88,7 @@ struct BucketArray {
 
   std::uint64_t bytes() const { return bucket_count * kBucket_bytes; }
   std::uint64_t bucket_offset(std::uint64_t index) const { return base_offset + index * kBucket_bytes; }
-  // Of a key of this server, where `server_count` servers share the table.
+  // The main bucket of a key of this server, where `server_count` servers share the table.
   std::uint64_t index_of(std::uint64_t key_hash, std::uint64_t server_count) const {
     return bucket_index(key_hash, server_count * bucket_count) -
            bucket_index(key_hash, server_count) * bucket_count;

@@ -46,7 +46,7 @@ class IndexShape {
   std::span<const IndexColumn> parts() const { return parts_; }
   // The length of the longest key.
   std::size_t max_key_bytes() const;
-  // Of the declared columns' part of a key.
+  // The length of the longest part that declared columns take of a key.
   std::size_t max_declared_bytes() const;
 
  private:

@@ -78,7 +78,7 @@ struct StreamPlace {
   ServerId host = 0;
   std::uint64_t position = 0;
 
-  // Of the checksums there. Differs for places of which two of the three are the same.
+  // The seed of the checksums there. Differs for places that agree in two of the three fields.
   std::uint64_t seed() const;
   friend bool operator==(const StreamPlace&, const StreamPlace&) = default;
 };
@@ -122,7 +122,7 @@ struct EntryHead {
   std::span<const ServerId> regions;  // ascending, at least one
 };
 
-// Of a commit: those that most name, and most items, need no memory of their own.
+// The regions of a commit. The ids of most commits need no memory of their own, nor do their items.
 using RegionIds = absl::InlinedVector<ServerId, 8>;
 
 struct JournalEntry {
@@ -193,13 +193,13 @@ class JournalWriter : public JournalItems {
   JournalWriter(std::span<std::byte> buffer, Stamp stamp, Stamp lock, const EntryHead& head);
   // All items of the entry stand there. `checksum` is journal_room_checksum() for the entry's place.
   void room(GlobalAddress address, std::uint32_t length_bytes, std::uint64_t checksum);
-  // Of the entry, if no more items come; a multiple of 8.
+  // The entry's length if no more items come; a multiple of 8.
   std::uint32_t length_bytes() const { return used_bytes() + 8; }
   // Seals for the place where the entry will be WRITTEN; returns the entry's length.
   std::uint32_t finish(StreamPlace place);
 
   static constexpr std::uint32_t kHead_bytes = 48;
-  // Of an entry without items that names so many regions.
+  // The length of an entry without items that names so many regions.
   static constexpr std::uint32_t frame_bytes(std::size_t regions) {
     return kHead_bytes + static_cast<std::uint32_t>((2 * regions + 7) / 8 * 8) + 8;
   }
@@ -215,7 +215,7 @@ class JournalWriter : public JournalItems {
 // can be written, and forgotten, before the place of the entry is known.
 class JournalRoomChecksum {
  public:
-  // Of each piece but the last.
+  // The length of each piece except the last.
   static constexpr std::size_t kPiece_bytes = 512U << 10;
   void add(std::span<const std::byte> piece);
   std::uint64_t at(StreamPlace place) const;
@@ -223,7 +223,7 @@ class JournalRoomChecksum {
  private:
   std::uint64_t last_ = 0;
 };
-// Of items that are there as a whole.
+// The checksum of items that are in memory as a whole.
 std::uint64_t journal_room_checksum(std::span<const std::byte> items, StreamPlace place);
 
 // The length of the entry that begins at the start of `bytes`, or 0 when none does. The entry may be

@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kOrderLanes_bytes =
 
 static_assert(kOrderEntry_bytes == 128);
 
-// Of the owners, in the region, behind a vector of so many words.
+// The owners' offset in the region, behind a vector of so many words.
 inline constexpr std::uint64_t order_lanes_offset(std::uint64_t vector_offset,
                                                   std::uint64_t vector_capacity) {
   return (vector_offset + vector_bytes(vector_capacity) + 63) / 64 * 64;

@@ -31,7 +31,7 @@ constexpr std::uint64_t partition_hash(std::int64_t value) {
   return static_cast<std::uint64_t>(value) * 0x9e37'79b9'7f4a'7c15ULL;
 }
 std::uint64_t partition_hash(std::string_view value);
-// Of the partition columns in a key; the schema has some.
+// The hash of the partition columns in a key; the schema has some.
 std::uint64_t partition_hash(const Schema& schema, std::span<const std::byte> key);
 
 inline ServerId partition_server(std::uint64_t partition_hash, std::uint64_t server_count) {
@@ -47,7 +47,7 @@ struct HashInterval {
 };
 HashInterval chained_hashes(std::uint32_t table, std::uint64_t partition_hash);
 
-// Of the row with that key. Never 0.
+// The hash of the row with that key. Never 0.
 std::uint64_t row_hash(std::uint32_t table, const Schema& schema, std::span<const std::byte> key,
                        std::uint64_t server_count);
 

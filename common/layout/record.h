@@ -49,7 +49,7 @@ inline constexpr std::uint64_t kChange_bit = 0x80;
 inline constexpr std::uint32_t kMaxPayload_bytes = 32 * 1024;
 inline constexpr std::uint32_t kMaxRingSlots = 64;
 inline constexpr std::uint32_t kNoRingSlot = 0x7f;
-// Of a record whose readers share locks.
+// The number of reader words of a record whose readers share locks.
 inline constexpr std::uint32_t kReaderWords = 4;
 inline constexpr std::uint32_t kIncarnation_mask = (1U << 24) - 1;
 // The incarnation of the record that is created at a place that was granted under that number. A place's

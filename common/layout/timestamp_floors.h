@@ -11,7 +11,7 @@ namespace namdb::layout {
 
 inline constexpr std::uint64_t kForgottenTimestamp_offset = 1024;
 inline constexpr std::size_t kTimestampFloors = 15;
-// Of all these words.
+// The length of all these words.
 inline constexpr std::uint64_t kTimestampFloors_bytes = 8 * (1 + kTimestampFloors);
 
 // Position of a table's floor among them; the forgotten timestamp is at 0.

@@ -42,7 +42,7 @@ struct Place {
 class Configuration {
  public:
   Configuration() = default;
-  // Of so many regions, with number 0 and without addresses.
+  // A configuration of so many regions, with number 0 and without addresses.
   explicit Configuration(std::size_t regions) : places_(regions) {}
   // At those addresses, region 0's first.
   explicit Configuration(const std::vector<std::string>& addresses);

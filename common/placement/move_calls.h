@@ -35,7 +35,7 @@ inline constexpr std::uint16_t kReadFileMethod = 92;
 inline constexpr std::uint16_t kHandOverMethod = 93;
 inline constexpr std::uint16_t kMoveMethod = 94;
 
-// Of a database's folder.
+// A part of a database's folder.
 enum class Part : std::uint8_t { log = 1, checkpoint = 2 };
 // Its name there.
 std::string_view name_of(Part part);

@@ -7,7 +7,7 @@
 
 namespace namdb::service {
 
-// It serves: units that wait for it go on.
+// The daemon serves: units that wait for it go on.
 void tell_ready(const std::string& status);
 // A line for `systemctl status`.
 void tell_status(const std::string& status);

@@ -100,10 +100,10 @@ class Roles {
   // Sound ones: ids and names come once each.
   Roles(std::vector<Role> roles, std::vector<ObjectRights> rights, std::uint64_t version);
 
-  // Of the catalog, when a role or the rights of an object last changed.
+  // The catalog's version when a role or the rights of an object last changed.
   std::uint64_t version() const { return version_; }
   bool empty() const { return roles_.empty(); }
-  // By id.
+  // All roles, by id.
   const std::vector<Role>& all() const { return roles_; }
   const std::vector<ObjectRights>& rights() const { return rights_; }
   // Null: there is none.
@@ -124,7 +124,7 @@ class Roles {
   // Whether `member` may grant the role to others, not by being a superuser or by CREATEROLE.
   bool has_admin_option(std::uint32_t member, std::uint32_t role) const;
   Privileges privileges(std::uint32_t role, const SecuredObject& object) const;
-  // Those that the role may grant.
+  // The privileges that the role may grant.
   Privileges grant_options(std::uint32_t role, const SecuredObject& object) const;
 
  private:

@@ -33,7 +33,7 @@ using RowId = std::uint32_t;
 // Whether a row that is found may be written later, as by get(), or is only to be read, as by read().
 enum class RowUse : std::uint8_t { may_change, only_read };
 
-// Of a scan the limit is only how many rows will probably be taken.
+// In a scan the limit is only the probable number of rows that will be taken.
 using IndexRange = layout::IndexRange;
 
 // Reads a whole table, or a range of an index, in the transaction's snapshot, the transaction's own writes

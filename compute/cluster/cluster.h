@@ -100,7 +100,7 @@ class Cluster {
   bool flushed() const { return flushed_; }
   // 0: its memory servers keep nothing.
   std::uint64_t database_id() const { return database_id_; }
-  // Those of this compute server that the database's preset has, too.
+  // This compute server's optimisations that the database's preset has, too.
   const Optimisations& optimisations() const { return optimisations_; }
   TimestampClock& timestamps() { return timestamps_; }
   SoftTime& soft_time() { return soft_time_; }

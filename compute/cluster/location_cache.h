@@ -42,7 +42,7 @@ class LocationCache {
   std::optional<CachedLocation> find(std::uint64_t key_hash);
   // Of a key that was looked up. An offset that does not fit (8 TiB and beyond) is not remembered.
   void insert(const layout::BucketEntry& entry);
-  // Of a key that was read with another: takes only a place that is free.
+  // Offers the location of a key that was read with another one: takes only a free place.
   void offer(const layout::BucketEntry& entry);
   // Whether the key's set has a free place. Keys are spread evenly over the sets: where the set of one, which
   // a lookup has in the processor's caches, is full, so are most others.

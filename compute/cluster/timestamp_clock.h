@@ -20,7 +20,7 @@ class TimestampClock {
     last_ = std::max(last_ + 1, clock_.now_ns() + offset_ns_);
     return last_;
   }
-  // By how much memory server 0's clock seems to be ahead, modulo 2^64.
+  // The estimated lead of memory server 0's clock over this one, in ns, modulo 2^64.
   std::uint64_t offset_ns() const { return offset_ns_; }
   void meet(std::uint64_t timestamp) { last_ = std::max(last_, timestamp); }
   // Memory server 0's clock said `server_ns` at some moment from `sent_ns` of this one's until now.

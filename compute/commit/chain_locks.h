@@ -126,7 +126,7 @@ class ChainLocks final : public HeldChains {
   void prefetch_behind(std::size_t chain) const;
   static void prefetch_behind(const ChainLock& chain, std::size_t row);
   void index_chains();
-  // Of the chain of that bucket, left or not: nothing leads back to one that was left.
+  // The position of the chain of that bucket, left or not. (Nothing leads back to a chain that was left.)
   std::optional<std::size_t> position_of(layout::GlobalAddress main) const;
   // The chain of that bucket that was left; null if there is none.
   const ChainLock* left_chain(layout::GlobalAddress main) const;
@@ -151,7 +151,7 @@ class ChainLocks final : public HeldChains {
   // Calls use(entry) for each new record that is placed.
   template <typename Use>
   void each_location(const Use& use) const;
-  // Of a chain that is locked, one bucket after the other.
+  // For a locked chain, one bucket after the other.
   static Status check_bucket(const ChainLock& chain, std::size_t bucket);
   static bool leads_on(const ChainLock& chain, std::size_t bucket);
   // Behind its last one.

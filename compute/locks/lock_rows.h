@@ -44,7 +44,7 @@ class LockRows {
   // Once: begins the transaction, and reads the locks in it. A name may be there twice. Finds the tables, or
   // makes them: that of shares only if `shares`.
   reactor::Task<Status> read(std::vector<LockName> names, bool shares);
-  // Of the lock with that number in `names`, as it is with the changes.
+  // The mode of the lock with that number in `names`, as it is with the changes.
   LockMode mode(std::size_t lock) const { return locks_[places_[lock]].mode; }
   // One, or those that share it in the order of their places.
   const std::vector<LockOwner>& owners(std::size_t lock) const { return locks_[places_[lock]].owners; }

@@ -48,7 +48,7 @@ class DeadLocks final : public LockResolver {
     std::uint32_t body_bytes = 0;
   };
   reactor::Task<void> look_into(std::uint32_t slot);
-  // That slot first.
+  // The slots to ask server 0 for, `slot` first.
   std::vector<std::uint32_t> slots_to_ask_for(std::uint32_t slot) const;
   void remember_closed(std::uint32_t slot);
   // True once the slot is closed, false where it is alive, or the channel has failed.

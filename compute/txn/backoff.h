@@ -28,7 +28,7 @@ class Backoff {
     attempt_ns_ += counted_ns / kSmoothing;
     attempt_ns_ -= std::min(attempt_ns_, attempt_ns_ / kSmoothing);
   }
-  // It will be tried again.
+  // The attempt met a conflict: the transaction will be tried again.
   void met_conflict() { conflicts_ = std::min(conflicts_ + kAll / kRecent, kAll); }
   // From 0 to kAll.
   std::uint64_t contention() const { return conflicts_; }
@@ -36,7 +36,7 @@ class Backoff {
   // At most so long before attempt `attempt` (1 = first retry), and at least half of it.
   std::uint64_t bound_ns(std::uint32_t attempt) const {
     const std::uint64_t attempt_ns = std::min(attempt_ns_, options_.max_backoff_ns);
-    // Of ten attempts nine conflict: nine others are in the way of one.
+    // If nine of ten attempts conflict, nine other transactions are in the way of one.
     const std::uint64_t others_ns =
         attempt_ns * conflicts_ / std::max(kAll - conflicts_, kAll / (kMostOthers + 1));
     const std::uint64_t least_ns = options_.first_backoff_ns + others_ns;

@@ -103,7 +103,7 @@ class JournalStreams {
   // longest_bytes(), and is of another host.
   bool take_credit(std::span<const HostBytes> parts);
   void give_back(std::span<const HostBytes> parts);
-  // Of the commit's entry on the part's host; uses up the part's credit.
+  // The place of the commit's entry on the part's host; uses up the part's credit.
   JournalPlace place(std::uint32_t counter, HostBytes part, std::uint32_t length_bytes);
   void finish_through(std::uint32_t counter);
   bool free_to(layout::ServerId host, std::uint64_t position) { return streams_.at(host).free_to(position); }

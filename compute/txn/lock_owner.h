@@ -32,7 +32,7 @@ class LockOwner {
   ~LockOwner() = default;
 };
 
-// Of a protocol that locks at commit only: the lock word is the commit's.
+// For protocols that lock at commit only: the lock word is the commit's.
 class CommitLockOwner final : public LockOwner {
  public:
   layout::HeaderWord own_lock() const override { return lock_; }

@@ -59,7 +59,7 @@ struct PassiveInstall {
   std::uint32_t piggybacked = 0;  // they publish up to that counter; 0: they do not
   std::uint64_t generation = 0;
   reactor::PooledVector<std::pair<std::uint32_t, layout::GlobalAddress>> deleted;  // tables, records
-  // Of a commit whose entries are not durable yet, up to these ends.
+  // The commit whose entries are not durable yet up to these ends; null: they are.
   std::shared_ptr<DeferredCommit> deferred;
   reactor::PooledVector<JournalEnd> entries;
   KnownOnceInstalled known;

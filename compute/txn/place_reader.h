@@ -65,7 +65,7 @@ class PlaceReader {
   std::vector<Read> reads_;  // in the order of addresses
   fabric::LocalBuffer bytes_;
   std::size_t used_bytes_ = 0;
-  // Of an unlocked record whose version the transaction sees: many records have the same.
+  // The header word of an unlocked record whose version the transaction sees: many records have the same.
   layout::HeaderWord visible_;
 };
 

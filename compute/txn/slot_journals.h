@@ -48,7 +48,7 @@ class SlotJournals {
   // Opens those that are not open, side by side. Several may ask at once. Errors of OPEN_JOURNAL, and
   // connection_failure.
   reactor::Task<Status> open(std::vector<layout::ServerId> hosts);
-  // Of a host where the ring is open.
+  // On a host where the ring is open.
   bool fits_ring(layout::ServerId host, std::uint64_t entry_bytes) const {
     return layout::journal_stream_bytes(entry_bytes) <= streams_.at(host).longest_bytes();
   }

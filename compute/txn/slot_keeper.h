@@ -54,7 +54,7 @@ class SlotKeeper {
   std::vector<std::shared_ptr<ExecutionSlot>> slots_;
   bool leasing_ = false;
   std::vector<std::shared_ptr<ExecutionSlot>> retiring_;
-  // Those that have lost a counter. They die with the connection.
+  // The slots that have lost a counter. They die with the connection.
   std::vector<std::shared_ptr<ExecutionSlot>> lost_;
   std::vector<std::shared_ptr<ExecutionSlot>> apart_;
   reactor::Event changed_;  // of what there is, leased or retiring

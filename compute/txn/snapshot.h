@@ -85,7 +85,7 @@ class SnapshotSource {
   // How many words to read of a part where so many are in use.
   std::uint64_t spacious(std::uint64_t words) const;
   std::uint32_t parts() const { return cluster_.vector_parts().count(); }
-  // Of so many words of each part.
+  // The bytes of a copy with so many words of each part.
   std::uint64_t copy_bytes(std::uint64_t part_words) const {
     return parts() * layout::vector_bytes(part_words);
   }

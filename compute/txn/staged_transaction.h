@@ -69,7 +69,7 @@ class StagedTransaction : public txn::Transaction,
   void count_new(const Access& access);
   void expect_records();
 
-  // That are to be inserted, by their tables and memory servers.
+  // The rows that are to be inserted, by their tables and memory servers.
   struct NewRows {
     storage::TableRef table;
     layout::ServerId server;

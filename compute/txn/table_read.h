@@ -50,7 +50,7 @@ class TableRead final : public txn::TableScan, public txn::ColumnScan {
   reactor::Task<Status> receive();
   // Takes the rows out of reply_, and the places that lookups must READ.
   Status take_rows(txn::RowBlock& rows);
-  // Of some of those places.
+  // Looks up some of those places.
   reactor::Task<Status> look_up(txn::RowBlock* rows);
   void add_row(std::span<const std::byte> row, txn::RowBlock& rows);
   Status check_place(layout::GlobalAddress record) const;

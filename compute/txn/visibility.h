@@ -63,7 +63,7 @@ class Visibility {
   virtual reactor::Task<Result<SnapshotCheck>> confirm_snapshot() = 0;
   // From when the transaction's age counts; 0 before prepare().
   virtual std::uint64_t started_ns() const = 0;
-  // Of the catalog that the transaction began with. Once ready.
+  // The version of the catalog that the transaction began with. Once ready.
   virtual std::uint64_t catalog_version() const = 0;
 
   // --- what was read ---

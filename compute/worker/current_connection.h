@@ -50,7 +50,7 @@ class CurrentConnection {
 
   // New transactions run over that one. The one before, if there was one, is not ended by that.
   void use(std::shared_ptr<Connection> connection);
-  // It is lost: transactions fail. `opens`: memory servers open the database.
+  // The connection is lost: transactions fail. `opens`: memory servers open the database.
   reactor::Task<void> lose(bool opens);
   // Gives it back, and tells memory servers, unless some of them would not hear it.
   reactor::Task<void> leave();

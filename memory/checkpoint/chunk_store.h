@@ -27,7 +27,7 @@ class ChunkStore {
   virtual reactor::Task<Status> commit(std::uint64_t redo_from, std::vector<std::byte> state) = 0;
   // Removes what was put since begin().
   virtual reactor::Task<Status> abandon() = 0;
-  // Of the newest generation; nullopt when there is none.
+  // The position where redo of the newest generation begins; nullopt if there is no generation.
   virtual std::optional<std::uint64_t> newest_redo_from() const = 0;
   // The generations that are kept need no log from before this position.
   virtual std::uint64_t oldest_redo() const = 0;

@@ -79,7 +79,7 @@ class Sweeper {
   // How often a torn body is read again, and how often its extent is swept again.
   static constexpr std::uint32_t kRereads = 64;
   static constexpr std::uint32_t kRounds = 8;
-  // Of progress().stuck.
+  // The most entries of progress().stuck.
   static constexpr std::size_t kStuckNamed = 8;
 
   // All outlive this.
@@ -108,7 +108,7 @@ class Sweeper {
     options_.rate_bytes = rate_bytes;
     woken_.notify_all();
   }
-  // Of the run that is under way, or was last.
+  // The progress of the run that is under way, or was last.
   const SweepProgress& progress() const { return progress_; }
 
  private:

@@ -151,7 +151,7 @@ class Catalog {
   // --- roles and rights (catalog_roles.cc) ---
   const std::map<std::uint32_t, control::RoleDescriptor>& roles() const { return roles_; }
   const ById<control::ObjectRights>& rights() const { return rights_; }
-  // Of the catalog, when one of them last changed; after a restart a later one.
+  // The catalog's version when a role or a right last changed; after a restart a later one.
   std::uint64_t roles_version() const { return roles_version_; }
   // Makes all of the change or nothing. Outside input: catalog_changed, invalid_name, duplicate_object,
   // undefined_object, limit_exceeded, protocol_violation. Returns the catalog's version.
@@ -193,7 +193,7 @@ class Catalog {
   // Whether an entry of `entry_bytes` has room in the place of an entry of `before_bytes` (0: it is new).
   // Error limit_exceeded, with the hint.
   Status check_room(std::size_t entry_bytes, std::size_t before_bytes, const char* hint) const;
-  // By a table or an index, also one that is only begun.
+  // Whether a table or an index has the name, also one that is only begun.
   bool name_taken(const std::string& name) const;
 
   // --- entries (catalog_changes.cc). All changes of them are made by these ---
@@ -203,7 +203,7 @@ class Catalog {
   void put_routine(control::RoutineDescriptor routine);
   void put_role(control::RoleDescriptor role);
   void put_rights(control::ObjectRights rights);
-  // They are there.
+  // The entries exist.
   void erase_table(std::uint32_t id);
   void erase_index(std::uint32_t id);
   void erase_routine(std::uint32_t id);

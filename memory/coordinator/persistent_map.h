@@ -136,7 +136,7 @@ class PersistentMap {
     return nullptr;
   }
   bool contains(const Key& key) const { return get(key) != nullptr; }
-  // It is there.
+  // The key exists.
   const Value& at(const Key& key) const {
     const Value* const found = get(key);
     NAMDB_CHECK(found != nullptr);

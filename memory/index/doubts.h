@@ -61,7 +61,7 @@ class Doubts {
   std::vector<IndexEntry> expired(const Peers& peers, std::uint64_t now_ns, std::size_t limit);
   // The held doubts of the index become due, those that may be ahead of their locks later.
   void release(std::uint32_t index, std::uint64_t now_ns);
-  // Of an index that is dropped.
+  // Forgets all doubts of an index that is dropped.
   void forget(std::uint32_t index);
 
   std::size_t count() const { return doubts_.size(); }

@@ -59,7 +59,7 @@ class Indexes {
   Status built(fabric::PeerId builder, std::uint32_t id);
   // Null for an index that is unknown or discarded.
   IndexPointer find(std::uint32_t id) const;
-  // Those that the peer is building, and those of a table.
+  // The ids of the indexes that the peer is building, and of those of a table.
   std::vector<std::uint32_t> built_by(fabric::PeerId builder) const;
   std::vector<std::uint32_t> of_table(std::uint32_t table) const;
   // From now on find() does not know it. False when it was not there.
@@ -82,7 +82,7 @@ class Indexes {
   // name all of them in turn.
   void describe(control::HeartbeatReply& reply);
 
-  // By id, discarded ones included.
+  // All indexes by id, discarded ones included.
   const std::map<std::uint32_t, IndexPointer>& all() const { return indexes_; }
   const Doubts& doubts() const { return doubts_; }
   std::uint64_t removed() const { return removed_; }

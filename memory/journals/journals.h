@@ -90,7 +90,7 @@ class Journals {
   // Room in the region for the items of an entry that are too long for the ring; its offset. The room is free
   // again with the entry's place. Errors limit_exceeded, out_of_memory, undefined_object.
   Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);
-  // Of an entry that was never written. Error undefined_object where there is no such room.
+  // Gives back the room of an entry that was never written. Error undefined_object: there is no such room.
   Status give_back_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
   // The owner's two-sided stage has written to the region.
   void stage_ended() { arrived_.notify_all(); }
@@ -123,9 +123,9 @@ class Journals {
     bool decided = false;
   };
   std::optional<Ended> ended(std::uint32_t slot) const;
-  // It ended before this process did.
+  // Notes a journal that ended before this process began.
   void restore_ended(std::uint32_t slot, Ended how) { ended_[slot] = how; }
-  // Of all slots, by slot.
+  // The ends of all ended journals, by slot.
   const std::map<std::uint32_t, Ended>& all_ended() const { return ended_; }
   // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.
   reactor::Task<Status> record(RecordKind kind, std::span<const std::byte> bytes);
@@ -144,7 +144,7 @@ class Journals {
   // Memory of the region: rings and rooms; and those whose owners are gone.
   std::uint64_t bytes() const { return charged_bytes_; }
   std::uint64_t abandoned_bytes() const;
-  // By slot.
+  // The streams, by slot.
   const std::map<std::uint32_t, std::shared_ptr<JournalStream>>& all() const { return streams_; }
   // Entries that this host did not take, by which streams broke.
   std::uint64_t refused() const { return refused_; }
@@ -166,7 +166,7 @@ class Journals {
   bool takes(JournalStream* stream, const layout::JournalEntry& entry);
   // Tells of a stream that has just broken.
   void tell_broken(const JournalStream& stream);
-  // Of the records that the entry names; none twice.
+  // The extents of the records that the entry names, each once.
   ExtentNumbers extents_of(const layout::JournalEntry& entry) const;
   // As read_on(). If the log has no room, tries once more after the log has written what it holds.
   reactor::Task<Status> read_and_make_room(StreamPointer stream);

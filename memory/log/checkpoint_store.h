@@ -68,7 +68,7 @@ class CheckpointStore {
   // Removes what was put since begin().
   reactor::Task<Status> abandon();
 
-  // Of the last that was begun, by any process.
+  // The number of the last generation that any process began.
   std::uint64_t generation() const { return generation_; }
 
  private:

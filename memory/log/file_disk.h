@@ -45,7 +45,7 @@ class FileDisk final : public Disk {
  private:
   // A descriptor, or a negated error number. Without direct I/O where the file system has none.
   reactor::Task<int> open_file(std::string path, int flags);
-  // Of files on that device.
+  // Whether files on that device are written durably in one request.
   bool in_one_request(dev_t device);
 
   reactor::Reactor& reactor_;

@@ -41,11 +41,11 @@
 namespace namdb::memory {
 
 struct LogOptions {
-  // Of a new log; an old one keeps its own.
+  // The segments' length in a new log; an old one keeps its own.
   std::uint64_t segment_bytes = 64U << 20;
-  // Of all segments, those to come included; at least two.
+  // The most bytes of all segments, future ones included; at least two segments.
   std::uint64_t max_bytes = 4ULL << 30;
-  // Of one write.
+  // The most bytes of one write.
   std::uint64_t max_block_bytes = 1U << 20;
   // Kept for urgent and deciding records, and half of it for deciding ones.
   std::uint64_t reserve_bytes = 1U << 20;
@@ -94,14 +94,14 @@ class Log {
                                          Urgency urgency = Urgency::ordinary) {
     return append(kind, bytes, {}, urgency);
   }
-  // Of a record that is two runs of bytes, one behind the other.
+  // The same for a record that is two runs of bytes, one behind the other.
   reactor::Task<Result<Appended>> append(std::uint16_t kind, std::span<const std::byte> head,
                                          std::span<const std::byte> body, Urgency urgency);
   // Resumes when all up to there is durable, and confirmed, or the log has failed.
   reactor::Task<Status> flush(LogPosition upto);
   // Nothing before that position will be read again. One at a time.
   reactor::Task<Status> reclaim(LogPosition oldest);
-  // Of a log that makes nothing durable for a while.
+  // The state of a log that makes nothing durable for a while.
   struct Pause {
     LogPosition position = 0;  // all before it is durable, and nothing behind
     std::uint64_t segment = 0;
@@ -134,7 +134,7 @@ class Log {
   // flush() returns only when other disks have all up to there, too. Without a call there are none.
   void set_confirmed(LogPosition confirmed);
   LogPosition confirmed() const { return confirmed_; }
-  // Those of the last blocks that were sealed, ascending; the log's tail is the last of them.
+  // The tails behind the last sealed blocks, ascending; the log's own tail is the last of them.
   const std::deque<LogTail>& tails() const { return tails_; }
   const LogTail& tail() const { return tails_.back(); }
   // Of a copy: the next block, durable when it returns. The bytes are pages (PageBuffer). One at a time.
@@ -143,7 +143,7 @@ class Log {
   // Of a copy: everything behind `to`, one of tails(), is gone for ever when this returns. A crash meanwhile
   // leaves some of the last blocks removed. Error object_not_in_prerequisite_state: there is no such tail.
   reactor::Task<Status> cut(LogTail to);
-  // Of a copy, behind close(): where resume() goes on, without a reader.
+  // Of a copy, behind close(): the end at which resume() can go on without a reader.
   LogEnd take_end();
   const LogIdentity& identity() const { return identity_; }
   std::uint64_t segment_bytes() const { return segment_bytes_; }
@@ -172,9 +172,9 @@ class Log {
   LogPosition appended() const { return appended_; }
   LogPosition durable() const { return durable_; }
   const Status& failure() const { return failure_; }
-  // Of all segments.
+  // The bytes of all segments.
   std::uint64_t disk_bytes() const;
-  // Of the segments with records that were not given back, up to the end.
+  // The bytes of the segments with records that were not given back, up to the end.
   std::uint64_t used_bytes() const { return finished_.size() * segment_bytes_ + offset_; }
   std::uint64_t max_bytes() const { return options_.max_bytes; }
   const LogCounters& counters() const { return counters_; }

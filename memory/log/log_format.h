@@ -118,7 +118,7 @@ std::uint64_t seal_block(std::uint64_t log_id, const BlockHeader& header, std::s
 // place begins here, or if the block is longer than `limit_bytes`. Does not check that the block is whole.
 std::uint64_t block_bytes_at(std::uint64_t log_id, std::uint64_t place, std::span<const std::byte> page,
                              std::uint64_t limit_bytes);
-// Of a block that follows the tail, with its checksum: the tail behind it.
+// The tail behind a block with that checksum, which follows the tail `next`.
 inline LogTail tail_behind(const LogTail& next, const BlockHeader& header, std::uint64_t checksum) {
   return {next.segment, next.offset + header.block_bytes(), header.position + header.payload_bytes,
           header.sequence + 1, checksum};

@@ -96,7 +96,7 @@ class ClusterOpening {
   // Closes slots of this process, and undoes the tables that workers were creating.
   reactor::Task<Status> settle_own(RoundPointer round);
   reactor::Task<Status> decide_others(RoundPointer round);
-  // Of slots that were open when this server stopped, once all of them are decided.
+  // Keeps the outcomes of slots that were open when this server stopped, once all of them are decided.
   void keep_outcomes(const Round& round);
   reactor::Task<void> tell_catalog(RoundPointer round);
   reactor::Task<Status> place_words();

@@ -48,9 +48,9 @@ class UnopenedDatabase {
   // Every entry of the log is decided. Comes again behind a round that failed. The request and `loads`
   // outlive the task.
   virtual reactor::Task<Status> derive(const control::DeriveRequest* request, IndexLoads* loads) = 0;
-  // It opens without a part of its log.
+  // Whether it opens without a part of its log.
   virtual bool lost_log() const = 0;
-  // Of any version here; once derived.
+  // The largest timestamp of any version here; known once derived.
   virtual std::uint64_t largest_timestamp() const = 0;
 };
 
@@ -83,7 +83,7 @@ class HostOpening final : public OpeningService {
   Status check_round(std::uint64_t round) const;
   reactor::Task<Status> gather_here(const control::GatherRequest* request, control::GatherReply* reply);
   reactor::Task<Status> derive_here(const control::DeriveRequest* request, control::DeriveReply* reply);
-  // Of a server that is open.
+  // For a server that is open.
   Recovery beside_transactions();
   reactor::Task<Status> send_keys(const control::DeriveRequest* request);
   // The server cannot open, whatever others do.

@@ -98,7 +98,7 @@ class LogReplay {
   // After end_log(), and anew after finish(): a line for people for each thing that is missing because of the
   // lost part, or was left out.
   const std::vector<std::string>& lost() const { return lost_; }
-  // By slot. Those are left out that neither the checkpoint nor the log names.
+  // The journals by slot, of all slots that the checkpoint or the log names.
   const std::map<std::uint32_t, SlotJournal>& journals() const { return journals_; }
   // Null for a slot without one.
   const SlotJournal* find(std::uint32_t slot) const {

@@ -92,7 +92,7 @@ class Links {
   reactor::Task<Result<std::string>> call(layout::ServerId server, std::uint16_t method, std::string request);
 
   State state(layout::ServerId server) const { return links_[server]->state; }
-  // Of the server's region when the link was last made; 0 before.
+  // The epoch of the server's region when the link was last made; 0 before.
   std::uint64_t epoch(layout::ServerId server) const { return links_[server]->epoch; }
   // Notified when a link's state changes, and when addresses are learned.
   reactor::Event& changed() { return changed_; }

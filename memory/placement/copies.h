@@ -133,7 +133,7 @@ class Copies final : public CopiesService {
   const placement::Place& place() const { return stored_.configuration.place(server_.options.server_id); }
   bool listed(const std::string& address) const { return place().has_copy(address); }
   bool silent(const Copy& copy) const;
-  // It may be in sync.
+  // Whether the copy may be in sync.
   bool fit(const Copy& copy) const;
   // The copy has the log up to the acknowledged position, or its log differs.
   void acknowledge(Copy& copy, const placement::FollowRequest& request);

@@ -36,7 +36,7 @@ class CopyApplier {
   // Between two attempts.
   static constexpr std::uint64_t kRetry_ns = 2 * kSecond_ns;
 
-  // Of the log, between two calls of forget_settled().
+  // The bytes of the log between two calls of forget_settled().
   static constexpr std::uint64_t kSettle_bytes = 16U << 20;
 
   // `folder`: the copy's. The disk outlives this. `make` may be empty: nothing is applied then. `notice` gets
@@ -64,7 +64,7 @@ class CopyApplier {
   // Before destruction.
   reactor::Task<void> close();
 
-  // Of the log; 0: there is no image yet.
+  // The log position up to which records are applied; 0: there is no image yet.
   LogPosition applied() const { return loaded_ ? image_->applied() : 0; }
 
  private:

@@ -52,7 +52,7 @@ class CopyFolder {
 
   // The newest that is whole here; 0: none.
   std::uint64_t generation() const { return kept_.empty() ? 0 : kept_.back().generation; }
-  // Of the log, a restart needs it from there on.
+  // The log position from which a restart needs the log.
   LogPosition redo_from() const { return kept_.empty() ? 0 : kept_.back().redo_from; }
   bool has_chunk(const ChunkRef& chunk) const;
   // The whole file of a chunk. Error corrupt_data: it is another one, or has the name of one that is kept.

@@ -56,7 +56,7 @@ struct FollowerOptions {
   // The store gets so long to say what became of a change whose answer is not known.
   std::uint64_t unknown_ns = 10 * kSecond_ns;
   std::uint32_t piece_bytes = 256U << 10;  // of a file, in one call
-  // Of the region in memory. May be empty: it is not kept there.
+  // Makes the region in memory. May be empty: then the region is not kept in memory.
   CopyApplier::MakeImage make_image;
   std::uint64_t settle_bytes = CopyApplier::kSettle_bytes;
   // Lines for people. May be empty.
@@ -95,7 +95,7 @@ class Follower {
 
  private:
   std::string region_name() const;
-  // By the newest configuration that was heard of.
+  // The region's place in the newest configuration that this host has received.
   const placement::Place& place_of_region() const;
   bool listed() const;
   void know();

@@ -82,7 +82,7 @@ class PlaceKeeper {
   const std::string& folder() const { return folder_; }
   // As it is on disk, or will be once store() has returned.
   const PlaceRecord& record() const { return record_; }
-  // Of a folder without a record; not written by that.
+  // For a folder without a record; does not write one.
   void know_database(std::uint64_t database_id) {
     record_.database_id = database_id;
     record_.configuration.set_database_id(database_id);

@@ -63,7 +63,7 @@ class VacantHost final : public fabric::Service {
   std::function<void()> shut_down_;
 };
 
-// Of a tool that is named so, with a fresh id.
+// The hello of a tool with that name and a fresh id.
 std::string tool_hello(Random& random, const std::string& name);
 // The same of a copy, which is let in while the region opens, as other memory servers are.
 std::string copy_hello(Random& random, const std::string& name);

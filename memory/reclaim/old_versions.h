@@ -68,7 +68,7 @@ class OldVersions {
       bytes -= entry_bytes;
     }
   };
-  // Those whose successor was not seen published, and those that age.
+  // Versions that age, and those whose successor was not seen published.
   const Amount& live() const { return live_; }
   const Amount& aging() const { return aged_; }
   // Since when the oldest of those ages; `now_ns` when there is none.

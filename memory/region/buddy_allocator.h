@@ -38,7 +38,7 @@ class BuddyAllocator {
   // left to other uses.
   std::optional<Block> allocate(std::uint64_t bytes, bool keep_reserve = false,
                                 ExtentUse use = ExtentUse::other);
-  // That block, from the reserve, too. nullopt where no such block is free, or can be.
+  // Takes that block, also from the reserve. nullopt: no such block is free, or the block is impossible.
   std::optional<Block> claim(std::uint64_t offset, std::uint64_t bytes);
   // A whole block; it counts as dirty.
   void free(std::uint64_t offset, std::uint64_t bytes);

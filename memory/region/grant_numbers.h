@@ -65,7 +65,7 @@ class GrantNumbers {
   void set_log(GrantLog& log);
   GrantLog* log() const { return log_; }
   void marked(std::uint64_t mark);
-  // Of a region that opens: later numbers are greater than that mark, grant or life.
+  // In a region that opens: later numbers are greater than that mark, grant or life.
   void pass(std::uint64_t number);
 
  private:

@@ -47,14 +47,14 @@ class SlabAllocator {
   // Gives back all blocks, whatever is in use.
   void release_all();
 
-  // Those that hold the pieces, used or not.
+  // The blocks that hold the pieces, used or not.
   std::vector<Block> blocks() const;
 
   std::uint64_t unit_bytes() const { return unit_bytes_; }
   std::uint64_t used_count() const { return used_; }
   std::uint64_t used_bytes() const { return used_ * unit_bytes_; }
   std::uint64_t free_bytes() const { return (capacity_ - used_) * unit_bytes_; }
-  // Of all blocks, with what is too small for a piece.
+  // The bytes of all blocks, with rests that are too small for a piece.
   std::uint64_t block_bytes() const { return block_bytes_; }
 
   // --- lives of places of records ---

@@ -52,7 +52,7 @@ struct Table {
   // True if a bucket of this table, main or indirect, begins at the offset. Outgrown arrays do not count.
   bool is_bucket(std::uint64_t offset) const;
   std::uint32_t doublings() const { return main.array.generation - shape.generation; }
-  // Of all arrays of main buckets, and of the blocks that hold them.
+  // The bytes of all arrays of main buckets, and of the blocks that hold them.
   std::uint64_t main_bytes() const;
   std::uint64_t main_block_bytes() const;
 
@@ -106,7 +106,7 @@ class Tables {
   // True if the table is one with a hash index's entries.
   bool has_hash_index(std::uint32_t id) const;
 
-  // By id, discarded ones included.
+  // All tables by id, discarded ones included.
   const std::map<std::uint32_t, TablePointer>& all() const { return tables_; }
   // The greatest id that a table here had. Ids ascend, so one above it has had no table yet.
   std::uint32_t last_id() const { return last_id_; }

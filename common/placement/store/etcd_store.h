@@ -32,7 +32,7 @@ class EtcdStore final : public BlockingStore {
   Result<bool> replace(std::uint64_t revision, const Configuration& next) override;
 
  private:
-  // Of one call, at all endpoints together.
+  // The outcome of one call, at all endpoints together.
   struct Outcome {
     std::string body;     // etcd's answer
     Status status;        // why there is none

@@ -48,7 +48,7 @@ class OrderQueue {
   void add(const Ref& transaction);
   // The number of a remote transaction that had none. Gives those that may go now.
   std::vector<Ref> settle(OrderedTransaction& transaction, std::uint32_t number);
-  // It is gone. Gives those that may go now.
+  // The transaction is gone. Returns those that may go now.
   std::vector<Ref> remove(OrderedTransaction& transaction);
 
   bool empty() const { return rows_.empty(); }

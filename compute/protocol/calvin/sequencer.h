@@ -73,7 +73,7 @@ class Sequencer {
   // Takes a transaction with those rows (normalize()) into the next epoch. It may go once its state is
   // ordered and may_go(); or unordered, where there is no lane left or it has too many rows.
   std::shared_ptr<Turn> enter(std::vector<OrderRow> rows);
-  // It is over, or does not wait any longer.
+  // The transaction is over, or does not wait any longer.
   void leave(Turn& turn);
   // A number for a transaction that is in no order: odd, while those of the order are even.
   std::uint32_t unordered_number() { return last_unordered_ += 2; }
@@ -106,9 +106,10 @@ class Sequencer {
   reactor::Task<Status> change_slot(std::shared_ptr<ExecutionSlot> next);
   reactor::Task<Status> run_epoch();
   reactor::Task<Status> poll();
-  // Of remote transactions that this worker waits for: those of dead workers count no more.
+  // Finds dead workers among those whose transactions this worker waits for; these transactions count no
+  // more.
   reactor::Task<Status> look_for_dead();
-  // Those that have no place yet.
+  // Fails the transactions that have no place yet.
   void fail_waiting(const Status& why);
   void fail_all(const Status& why);
   void wake(const std::vector<OrderQueue::Ref>& free);
@@ -137,7 +138,7 @@ class Sequencer {
     return layout::OrderWord::of(seen_.word(layout::order_words_offset(lane) / 8 + place));
   }
   std::uint32_t greatest_seen() const;
-  // Of lanes that were in use at the last look.
+  // Notes the lanes that were in use at the last look.
   void note_lanes();
   // Takes over from the words the state of the remote transactions that are known.
   void note_words();

@@ -60,7 +60,7 @@ class DrTm final : public TwoPhaseLocking {
   reactor::Task<Status> lease(reactor::PooledVector<txn::RowId> rows);
   // Whether the row is leased, or cannot be; notes it in the row.
   bool is_leased(Access& access);
-  // Those that are to be read again are left in `rows`.
+  // Rows that are to be read again are left in `rows`.
   reactor::Task<Status> request_leases(reactor::PooledVector<txn::RowId>* rows);
   reactor::Task<Status> wait_until_over(std::uint64_t moment_ns);
 

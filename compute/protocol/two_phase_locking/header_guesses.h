@@ -31,7 +31,7 @@ class HeaderGuesses {
     entry.word = unlocked.value();
     entry.learned = learned;
   }
-  // Of a record whose header word is noted.
+  // Notes the lease of a record whose header word is noted.
   void note_lease(layout::GlobalAddress record, std::uint64_t lease, std::uint64_t learned) {
     Entry& entry = entries_[place(record)];
     if (entry.record == record.value && entry.learned == learned) entry.lease = lease;

@@ -29,7 +29,7 @@ class PriorityClock {
     if (static_cast<std::uint32_t>(last_) == 0) ++last_;
     return static_cast<std::uint32_t>(last_);
   }
-  // Of another transaction.
+  // Takes note of another transaction's priority.
   void meet(std::uint32_t priority) {
     const auto now = static_cast<std::uint32_t>(reading());
     if (layout::later(priority, now)) offset_ += priority - now;
