@@ -92,8 +92,8 @@ struct Options {
   std::uint16_t server_id = 0;
   std::uint16_t server_count = 1;
   Durability durability = Durability::memory;
-  // Addresses of all memory servers, server 0's first, for the others of a database on disk: they open
-  // together, before any worker could tell. Empty where workers tell (JOIN_CLUSTER).
+  // Addresses of all memory servers, server 0's first. For a database on disk: its servers open together,
+  // before any worker could tell them the addresses. Empty where workers tell them (JOIN_CLUSTER).
   std::vector<std::string> memory_servers;
   // The database lies on the disks of several memory servers.
   bool opens_together() const { return durability == Durability::flushed && server_count > 1; }

@@ -22,7 +22,7 @@ struct TableSpec {
   std::vector<layout::Column> columns;
   std::vector<std::uint32_t> key;  // column positions in key order
   // Old versions kept in place, in every record: few for big rows and for rows that are never rewritten, many
-  // for the few rows that everybody rewrites. A record takes about (1 + ring_versions) rows of memory.
+  // for the few rows that most transactions rewrite. A record takes about (1 + ring_versions) rows of memory.
   std::uint32_t ring_versions = 1;
   std::vector<IndexSpec> indexes = {};
   // Columns of the key whose values alone decide on a row's memory server; empty: all of the key does.

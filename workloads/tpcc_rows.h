@@ -13,7 +13,7 @@ namespace namdb::workloads::tpcc {
 // NURand's constant for customers' last names (clause 4.3.2.3).
 inline constexpr std::uint64_t kLastNameConstant = 123;
 
-// How many units a table is made of: a unit is a row, but for order lines an order, and for new-order an
+// How many units a table is made of. A unit is a row; of order lines it is an order, and of new-order an
 // undelivered order.
 std::uint64_t unit_count(const Scale& scale, std::size_t table);
 // Orders of each district that are not delivered at first.

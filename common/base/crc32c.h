@@ -8,7 +8,7 @@
 
 namespace namdb {
 
-// Of bytes that come in pieces: the second piece is given what the first one came to.
+// The CRC-32C of `bytes`. For bytes in pieces, `before` is the result for the pieces before.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace namdb

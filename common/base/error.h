@@ -1,6 +1,6 @@
 // Errors, in one table: each row gives the enum, the name that counters and messages use, PostgreSQL's
-// SQLSTATE, and whether the server may retry the whole transaction by itself. A row exists only where
-// somebody can react to it. Functions that can fail return Status or Result<T>; nothing throws.
+// SQLSTATE, and whether the server may retry the whole transaction by itself. A row exists only where a
+// caller or a client can react to it. Functions that can fail return Status or Result<T>; nothing throws.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A stage of a transaction as one two-sided call (RCC §4, DrTM+H §3): its operations at a memory server, in
 // order, many records in one message. Adjacent stages whose operations follow one another there are one call.
-// Which stages run so is one setting of the database (stages.h): lock, install and release of one word, also
-// after its owner died, share one atomicity domain either way, because the memory server changes lock words
+// One setting of the database says which stages run so (stages.h). Either way lock, install and release of
+// one word, also after its owner died, share one atomicity domain: the memory server changes lock words
 // through its loopback channel.
 //
 // BATCH_CALL (method 28):
@@ -12,20 +12,20 @@
 //              compare_and_swap    {expected}, {desired}
 //              fenced_read         nothing. One word, READ before all that follow: as by a compare_and_swap
 //                                  that changes nothing
-//              install             nothing. The journal entry of that length that stands there, which an
-//                                  operation before may have written: its items are installed, and their
-//                                  locks released, as by their owner (memory/apply/applier.h)
+//              install             nothing. Installs the items of the journal entry of that length that
+//                                  stands there, and releases their locks, as their owner would
+//                                  (memory/apply/applier.h). An operation before may have written the entry
 //              lock                {table (32 bits, at the high end) | incarnation (16) | mask (16)}, {lock
-//                                  word}. The record of that table there, whose incarnation is that as far as
-//                                  the mask says: if it is unlocked it is locked; then so many of its bytes
-//                                  are read, from the header word on
+//                                  word}. Locks the record there if it is of that table, is unlocked, and has
+//                                  that incarnation in the bits of the mask. Then reads so many of its bytes,
+//                                  from the header word on
 //              lock_another        the same, with the lock word of the lock before it
 //   reply    in order, of each read, fenced_read and lock the bytes, of each compare_and_swap the word that
-//            was there. The header word of a record that was locked is the one from which it was, marked as
-//            `moved`, which no header word is (stamp.h)
-// Requests are outside input: one that reaches beyond the region, would make too long a reply, or installs
-// more bytes than a reply may have, is refused as a whole. An entry is installed only for the owner of its
-// slot's journal, and if it is complete, and its items in it; otherwise the call fails there.
+//            was there. If the call locked the record, the header word in its bytes is the one that the lock
+//            replaced, marked as `moved`; no header word in a region has that mark (stamp.h)
+// Requests are outside input. A request is refused as a whole if it reaches beyond the region, would make too
+// long a reply, or installs more bytes than a reply may have. An entry is installed only for the owner of its
+// slot's journal, and only if it is complete and has its items in it; otherwise the call fails there.
 #pragma once
 
 #include <cstddef>
@@ -83,8 +83,8 @@ struct RegionLength {
   std::uint64_t limit_bytes = 0;
 };
 
-// The operations of a request, whose bytes they borrow; nullopt if it is malformed, if one leaves the region,
-// or if reply and installed entries together would be longer than that.
+// The operations of a request, whose bytes they borrow. nullopt if the request is malformed, if an operation
+// leaves the region, or if reply and installed entries together would be longer than the limit.
 std::optional<std::vector<BatchOperation>> decode_batch(std::string_view request, const RegionLength& region,
                                                         std::uint64_t max_reply_bytes);
 

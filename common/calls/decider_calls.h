@@ -17,8 +17,8 @@
 // VERDICT (method 54):
 //   request  {slot}, {final counter, or ~0 for none yet}, committed counters
 //   reply    empty, once the host's parts of these commits are installed and that is recorded
-//   With a final counter: every host of the slot has recorded what became of each of its entries. So this
-//   host may forget them, and keeps the final counter, which it gives as an answer to LOOK.
+//   With a final counter: every host of the slot has recorded the outcome of each of its entries. So this
+//   host may forget them. It keeps the final counter, and answers LOOK with it.
 // "Recorded" is on disk where the host keeps a log. Each of these calls may come again, and changes nothing
 // then.
 #pragma once

@@ -1,7 +1,7 @@
-// Lookups at the memory server (DrTM+H §6.1, RCC §5.2): the compute server does not know a record's address,
-// and sends one call instead of READs of the chain's buckets and then of the record, in dependent round
-// trips. The answer has the bytes that those READs would have brought, with their addresses: it is checked
-// like them, and addresses are remembered.
+// Lookups at the memory server (DrTM+H §6.1, RCC §5.2). A compute server that does not know a record's
+// address sends one call instead of READs of the chain's buckets and then of the record, in dependent round
+// trips. The answer has the bytes that those READs would have brought, with their addresses. The compute
+// server checks these bytes in the same way, and remembers the addresses.
 //
 // FIND (method 30):
 //   request  of each lookup {bucket offset}, {key hash}, {record bytes | wants the lease behind them << 32}

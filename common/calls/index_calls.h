@@ -23,8 +23,8 @@
 // INDEX_DOUBTS (method 21): entries for the caller to check, for a while kept from other callers.
 //   request  how many at most (32);   reply  items {index (32) | sequence (64) | key}
 // INDEX_SEEK (method 22): keys of a range, in ascending or descending order.
-//   request  index (32) | 1 = descending (8) | how many at most (32) | low key | 1 = there is an end (8) |
-//   end reply    1 = there are more (8) | the leaf's offset (64) | the page above it, 0 = none (64) | keys
+//   request  index (32) | 1 = descending (8) | most keys (32) | low key | 1 = there is an end (8) | end
+//   reply    1 = there are more (8) | the leaf's offset (64) | the page above it, 0 = none (64) | keys
 //
 // All requests are outside input. A key outside the part of the index that the memory server holds is
 // answered with catalog_changed, an index that it does not have with undefined_object.

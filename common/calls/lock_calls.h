@@ -1,14 +1,14 @@
-// Locks that transactions wait for at the memory server (WAITDIE's waiting list, RCC §4.3): its event loop
-// reads the lock words for them, so that they need not ask again and again over the network.
+// Locks that transactions wait for at the memory server (WAITDIE's waiting list, RCC §4.3). The server's
+// event loop reads the lock words for them, so that they need not poll over the network.
 //
 // LOCK (method 31):
 //   request  of each record {offset of its header word}, {the lock word that was seen}, {the own lock word}
 //   reply    of each the word that was found: if it is not locked, the record now has the own lock word;
 //            else it is the lock word of the record's holder
-// All fields are 64-bit words. The server waits for a record while it is locked as it was seen, and a moment
-// at most. Then, if it is free, the server locks it by CAS for the oldest of the transactions that wait for
-// it here. The transaction decides anew whether to wait for another holder. Once one lock is not acquired,
-// the server does not wait for the rest.
+// All fields are 64-bit words. The server waits for a record while its lock word is the one that was seen,
+// but only for a moment. Then, if it is free, the server locks it by CAS for the oldest of the transactions
+// that wait for it here. The transaction decides anew whether to wait for another holder. Once one lock is
+// not acquired, the server does not wait for the rest.
 #pragma once
 
 #include <cstdint>

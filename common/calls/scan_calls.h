@@ -1,22 +1,22 @@
-// Reading a whole table by calls: the memory server walks over the places of the table's records in its
-// region, in the order of their addresses, and gives out the current versions, many in one reply: none of the
-// old ones, which lie beside them, and of each row only the parts that are wanted.
+// Reading a whole table by calls. The memory server walks over the places of the table's records in its
+// region, in the order of their addresses. It returns the current versions, many in one reply, without the
+// old versions that lie beside them, and of each row only the wanted parts.
 //
 // SCAN (method 71):
 //   request  {table id | most places << 32}, {place}, then of each part {begin | length in bytes << 32}
 //   reply    {place}, then groups of records: {header word}, {number of records}, and of each record
 //            {location} and the bytes of its parts
-// All fields are 64-bit words. The walk begins behind the place of the request, 0: with the first one, and
-// goes on behind the place of the reply, unless that is 0: then it is at its end. A location is that of a
-// bucket's entry (bucket.h). Parts are of the row, in ascending order.
+// All fields are 64-bit words. The walk begins behind the request's place, or with the first place if that is
+// 0. The next request goes on behind the reply's place; if that is 0, the walk is at its end. A location is
+// that of a bucket's entry (bucket.h). Parts are of the row, in ascending order.
 //
-// The records of a group have the same header word, which is that of their current version: unlocked, and the
-// bytes are of that version, whole. Records for which that is not certain, since they are being written, are
-// in groups with the header word 0, without bytes: they are to be READ. Places in which nothing was installed
-// yet are left out: no snapshot that was taken before the call shows a row there. A reply may have no
-// records, though the walk goes on.
+// The records of a group have the same header word: unlocked, and that of their current version. Their bytes
+// are of that version, whole. Records that are being written, for which this is not certain, are in groups
+// with the header word 0 and without bytes: the caller has to READ them. Places in which nothing was
+// installed yet are left out: no snapshot that was taken before the call shows a row there. A reply may have
+// no records, though the walk goes on.
 //
-// Catalog_changed: there is no such table any more.
+// Error catalog_changed: the table is gone.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct ScannedGroup {
   std::size_t record_bytes = 0;  // of each
   std::string_view records;
 
-  // Of which the key hash is not known.
+  // The record's bucket entry, without its key hash (0).
   layout::BucketEntry entry(std::size_t record) const;
   const char* parts(std::size_t record) const { return records.data() + record * record_bytes + 8; }
 };

@@ -16,7 +16,7 @@ inline bool take_counter(std::string_view& in, std::uint32_t& counter) {
   return true;
 }
 
-// Of a slot that can be leased.
+// Takes the number of a slot that can be leased; false if there is none.
 inline bool take_slot(std::string_view& in, std::uint32_t& slot) {
   std::uint64_t word = 0;
   if (!take_word(in, word) || word < layout::kFirstLeasedSlot || word > layout::kMaxSlot) return false;

@@ -14,8 +14,8 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 
-// Of a daemon that cannot start or go on, by the reason. kExitEnvironment is for causes that stay until
-// somebody changes something: starting the daemon again before is of no use.
+// The exit code of a daemon that cannot start or go on, by the reason. kExitEnvironment is for causes that
+// stay until an operator changes something: to start the daemon again before that is of no use.
 int exit_code_of(ErrorCode code);
 
 // Where a daemon of that kind ("memory", "compute") keeps its data unless told otherwise.

@@ -37,7 +37,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   // The pool whose thread writes: it outlives all calls. Not shared: its thread must never be its last owner,
   // which would have to wait for itself.
   void count_overruns_of(spdlog::details::thread_pool* pool) { pool_ = pool; }
-  // Nobody waits for a reader for long any more.
+  // From now on no thread waits long for a reader.
   void leave() { leaving_.store(true); }
 
  private:
@@ -116,7 +116,7 @@ class JsonFormatter final : public spdlog::formatter {
 };
 
 std::shared_ptr<spdlog::details::thread_pool> make_thread() {
-  // The daemon's other threads handle signals, but for those of a crash of this one.
+  // The daemon's other threads handle signals, except those of a crash of this one.
   sigset_t blocked;
   sigset_t before;
   ::sigfillset(&blocked);

@@ -22,7 +22,7 @@ class DaemonLog {
             int descriptor = 2);
   DaemonLog(const DaemonLog&) = delete;
   DaemonLog& operator=(const DaemonLog&) = delete;
-  // Writes the lines that wait, for a second at most where nobody reads them. The logger before is the
+  // Writes the lines that wait: for at most a second if no process reads them. The logger before is the
   // default again.
   ~DaemonLog();
 

@@ -6,9 +6,9 @@
 //  * local buffers that are not registered (LocalPool), or not in memory that is allocated for the channel;
 //  * a buffer that is the destination of an operation in flight and used by another one, of any channel that
 //    shares the checker; a WRITE's source that changes before the completion;
-//  * operations of one batch whose order the contract leaves open though they touch the same bytes of the
-//    region: a WRITE or atomic behind a READ, or a WRITE behind an atomic, without a fence, or an atomic
-//    behind a WRITE;
+//  * operations of one batch that touch the same bytes of the region in an order that the contract leaves
+//    open: a WRITE or atomic behind a READ without a fence, a WRITE behind an atomic without a fence, or an
+//    atomic behind a WRITE;
 //  * more operations outstanding than the send queue holds.
 //
 // The simulator's compute servers run on channels like this. A violation goes to the handler; by default it

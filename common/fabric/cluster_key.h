@@ -35,7 +35,7 @@ enum class ProofRole { client, server };
 // maker, and the transport's name ("tcp"), so that it proves nothing on another transport.
 Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role, const Nonce& client,
                  const Nonce& server);
-// Of a connection that will be encrypted: over all that both sides sent before.
+// The same for a connection that will be encrypted: over all bytes that both sides sent before.
 Proof make_proof(const ClusterKey& key, std::string_view transport, ProofRole role,
                  std::string_view transcript);
 // In constant time.

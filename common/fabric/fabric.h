@@ -25,7 +25,7 @@
 //  7. A channel that fails stays failed: every later post completes with an error. The server reports a peer
 //     as disconnected only after it destroyed the channel and executed or dropped everything that it had
 //     received; dropped WRITEs are a suffix of the channel's WRITEs.
-//  8. An operation that is misaligned or reaches beyond the region harms nobody: its batch completes with an
+//  8. An operation that is misaligned or reaches beyond the region does no harm: its batch completes with an
 //     error and the channel has failed. A call that is too long completes with limit_exceeded.
 //  9. A region may grow, in place, up to a limit that it has from the start (ServerFabric::grow). Clients
 //     need not be told: a client that learned, however indirectly, of memory that grow() added may post an
@@ -110,7 +110,7 @@ class Completion {
     status_ = std::move(status);
     if (waiter_) executor.schedule(std::exchange(waiter_, nullptr));
   }
-  // For one completion; gives the observer that was there before, whom the new one tells.
+  // For one completion. Returns the observer before, which the new one has to tell.
   CompletionObserver* observe(CompletionObserver* observer) { return std::exchange(observer_, observer); }
 
  private:
@@ -254,12 +254,12 @@ class ServerFabric {
   virtual reactor::Task<void> fence(PeerId peer) = 0;
   // The memory server's own channel to its region, in the transport's atomicity domain (contract 4).
   virtual Channel& loopback() = 0;
-  // No peer will post a CAS or FETCH-ADD: loopback() does what it is given by the CPU, whatever atomics the
+  // No peer will post a CAS or FETCH-ADD: loopback() executes its operations by the CPU, whatever atomics the
   // transport has. Once, before anything is posted there.
   virtual void peers_swap_nothing() {}
-  // The region is so long from now on (contract 9): a multiple of 8, no less than before, no more than the
-  // capacity that the transport was made with; the bytes are there, and zero. Only where that is more than
-  // the first length.
+  // The region has this length from now on (contract 9): a multiple of 8, no less than before, no more than
+  // the capacity that the transport was made with. The new bytes are allocated and zero. Called only if that
+  // capacity exceeds the first length.
   virtual void grow(std::size_t length_bytes) = 0;
   // For people (facts.h).
   virtual void describe(Facts& facts) const;

@@ -19,7 +19,7 @@ struct Fact {
 
 class Facts {
  public:
-  // Nothing is said where there is nothing to say.
+  // An empty text adds no fact.
   void say(std::string name, std::string text) {
     if (!text.empty()) all_.push_back({std::move(name), std::move(text), 0});
   }
@@ -32,7 +32,7 @@ class Facts {
   std::vector<Fact> all_;
 };
 
-// Of one worker's connection to one memory server.
+// The facts of one worker's connection to one memory server.
 struct ConnectionFacts {
   std::uint32_t worker = 0;
   std::uint32_t memory_server = 0;

@@ -94,7 +94,7 @@ Status compare_encryption(const Greeting& greeting, bool encrypted, const std::s
       "give all daemons and tools the same --fabric-encryption");
 }
 
-// Adds what the people of this side may know of the key; the key itself is nobody's to see.
+// Adds what the people of this side may know of the key; the key itself is never shown.
 Status explain(const Status& status, const std::optional<ClusterKey>& key) {
   if (status.code() != ErrorCode::invalid_authorization || !status.hint().empty() || !key) return status;
   return Status(status.code(), status.message() + "; this side's has the fingerprint " + fingerprint(*key),

@@ -5,8 +5,8 @@
 // which is followed by its CRC-32C: a flipped bit ends the connection, and is not reported as a wrong key.
 //
 // Where the connection is to be encrypted, a Share follows each Greeting, the proofs cover all of these, and
-// everything behind the proofs is encrypted. Both sides must want it: nobody gives in, so nobody between them
-// can have them talk in the clear.
+// everything behind the proofs is encrypted. Both sides must want it, and neither gives in: so an attacker
+// between them cannot make them talk in the clear.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 
 namespace namdb::fabric {
 
-// Of `hello`, `welcome` and a refusal's text.
+// The most bytes of `hello`, of `welcome`, and of a refusal's text.
 inline constexpr std::uint32_t kMaxHandshake_bytes = 64U << 10;
 
 // The transport that both sides must speak.
@@ -77,8 +77,8 @@ reactor::Task<Result<std::string>> greet_server(HandshakeStream& stream, Dialect
                                                 std::optional<ClusterKey> key, std::string hello,
                                                 std::uint64_t deadline_ns);
 
-// Puts into words, for the client's side, an error of greet_server() or of the connection before it: which
-// server, and of a key that does not fit what to compare. Other errors are the service's own and stay as they
+// For people at the client: an error of greet_server(), or of the connection before it, with the server's
+// address and, if the keys differ, with advice how to compare them. Errors of the service itself stay as they
 // are.
 Status refused_by(const std::string& address, const Status& status, const std::optional<ClusterKey>& key);
 

@@ -3,12 +3,12 @@
 // that nothing else knows of it.
 //
 // The words of a region have one atomicity domain (fabric.h, 4). Over shm that is the CPU. So the other
-// transport's atomics must be atomic with the CPU, too: over tcp they are, for the memory server's CPU
-// executes them; over verbs where the device says so, or no peer swaps words. A server without that refuses
-// to listen.
+// transport's atomics must be atomic with the CPU, too. Over tcp they are, since the memory server's CPU
+// executes them. Over verbs they are if the device says so, or if no peer swaps words. A server without that
+// refuses to listen.
 //
-// A client reaches one memory server by the local path, and asks it twice for its welcome, over the network
-// and at its socket, since the two addresses may be those of different servers.
+// A client reaches one memory server by the local path. It asks twice for the welcome, over the network and
+// at the socket, since the two addresses may belong to different servers.
 #pragma once
 
 #include <functional>
@@ -69,7 +69,7 @@ class LocalPathServer final : public ServerFabric {
   Channel& loopback() override { return remote_->loopback(); }
   void peers_swap_nothing() override;
   void grow(std::size_t length_bytes) override;
-  // Of the socket's transport with names that begin with local_.
+  // The facts of the socket's transport get names that begin with local_.
   void describe(Facts& facts) const override;
   reactor::Task<void> close() override;
 

@@ -33,8 +33,8 @@ class PatientClient final : public ClientFabric {
   LocalPool& pool() override { return inner_.pool(); }
   reactor::Task<Result<std::unique_ptr<Channel>>> connect(std::string address, std::string hello,
                                                           std::string* welcome) override;
-  // Nobody waits for that address any more, for instance since a region is elsewhere. Its attempts count as
-  // late.
+  // No caller waits for that address any more, for instance because a region has moved. Attempts to connect
+  // to it count as late.
   void give_up(const std::string& address);
   // Waits for the transport's attempts that are under way. Awaited before destruction where any connect()
   // was; may come again.
@@ -44,7 +44,7 @@ class PatientClient final : public ClientFabric {
   struct Attempt;
   struct Host {
     std::uint64_t patience_ns = 0;
-    std::uint64_t late = 0;      // attempts that nobody waits for
+    std::uint64_t late = 0;      // attempts without a waiting caller
     std::uint64_t given_up = 0;  // grows with give_up()
   };
 

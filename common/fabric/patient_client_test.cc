@@ -63,7 +63,7 @@ TEST_CASE("a host that hangs is awaited once, and refused at once until the atte
     CHECK(patient.connect("sim:nobody").status().message() == "nothing listens at sim:nobody");
   }
   CHECK(patient.node.now_ns() - began_ns < kHang_ns);
-  // The one attempt ends with a channel that nobody wants.
+  // The one attempt ends with a channel that is not wanted any more.
   patient.cluster.world.run(patient.node, patient.client.settle());
   patient.cluster.world.run_for(kSecond_ns);
   CHECK(patient.peers() == before + 1);

@@ -1,6 +1,6 @@
-// The lines of a server's log about connections that it does not let in: at once for the first of an address,
-// and then at most a line a second for each address, with the number of those that it stands for. So a
-// stranger that connects again and again costs no more log than one that does so once a second.
+// The lines of a server's log about refused connections. The first refusal of an address is logged at once;
+// after that each address gets at most a line a second, with the number of refusals that the line stands for.
+// So a stranger that connects again and again costs no more log than one that connects once a second.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class RefusalLog {
   };
 
   reactor::Task<void> tell_later();
-  // Of the addresses whose second is over; with `all`, of all.
+  // Logs the refusals of addresses whose second is over; with `all`, of all addresses.
   void tell(bool all);
 
   reactor::Executor& executor_;

@@ -1,7 +1,7 @@
-// The keys of an encrypted connection. Both sides make an X25519 key for the connection alone. From what the
-// two agree on, from the cluster key, and from all that was sent in the clear they derive a secret for each
-// direction (HKDF-SHA256): a cluster key that is stolen later opens no recording from before.
-// All primitives are OpenSSL's.
+// The keys of an encrypted connection. Both sides make an X25519 key for the connection alone. From the
+// secret that the two keys agree on, from the cluster key, and from all bytes that were sent in the clear
+// they derive a secret for each direction (HKDF-SHA256). So a cluster key that is stolen later opens no
+// recording from before. All primitives are OpenSSL's.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ class EphemeralKey {
   Share share_{};
 };
 
-// Of the first key of each direction, named by the sender.
+// The secrets of the first key of each direction, named by the sender.
 struct SessionSecrets {
   Secret client;
   Secret server;

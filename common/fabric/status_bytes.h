@@ -9,7 +9,7 @@
 namespace namdb::fabric {
 
 std::string encode_status(const Status& status);
-// Of bytes that an unknown peer may have sent: never ok.
+// The Status in bytes that an unknown peer may have sent: never ok.
 Status decode_status(std::string_view bytes);
 
 }  // namespace namdb::fabric

@@ -1,6 +1,6 @@
 // Ages of transactions: a stamp whose counter is the time at which the transaction began, in ticks of a
-// 32-bit clock that goes round and round, so that only transactions of the same half of a round can be
-// compared. The slot makes ages unique.
+// 32-bit clock that wraps around. So two ages can be compared only if they are less than half a round (2^31
+// ticks) apart. The slot makes ages unique.
 #pragma once
 
 #include <cstdint>

@@ -11,10 +11,10 @@
 // Only the holder of the chain's lock WRITEs bytes 8..192. A record lies on the server of its bucket.
 // An entry is a hint: the record's body has the key and the whole incarnation, and they decide.
 //
-// A server's array of main buckets grows by doubling: the entries of chain i are copied into chains 2i and 2i
-// + 1 of a new array, whose generation is one higher, and the main bucket i is overwritten with a *forward*
-// to it, for good. A chain that was forwarded is frozen; all buckets of a chain carry the generation of its
-// array.
+// A server's array of main buckets grows by doubling. The entries of chain i are copied into chains 2i and 2i
+// + 1 of a new array, whose generation is one higher. Then the main bucket i is overwritten with a *forward*
+// to the new array, for good. A chain that was forwarded is frozen; all buckets of a chain carry the
+// generation of its array.
 #pragma once
 
 #include <array>
@@ -88,7 +88,7 @@ struct BucketArray {
 
   std::uint64_t bytes() const { return bucket_count * kBucket_bytes; }
   std::uint64_t bucket_offset(std::uint64_t index) const { return base_offset + index * kBucket_bytes; }
-  // Of a key of this server, where `server_count` servers share the table.
+  // The main bucket of a key of this server, where `server_count` servers share the table.
   std::uint64_t index_of(std::uint64_t key_hash, std::uint64_t server_count) const {
     return bucket_index(key_hash, server_count * bucket_count) -
            bucket_index(key_hash, server_count) * bucket_count;

@@ -10,7 +10,7 @@
 // is chained by `values` (placement.h): a lookup of some values reads one bucket chain.
 //
 // Entries are written by the transaction that writes the rows of the indexed table, and have versions like
-// them: a transaction that sees a row sees its entry. They never change but for `rest`.
+// them: a transaction that sees a row sees its entry. Of an entry only `rest` ever changes.
 #pragma once
 
 #include <cstdint>

@@ -218,7 +218,7 @@ IndexKey index_key(const IndexShape& shape, const RowView& row) {
     } else {
       append_column(key.bytes, schema, parts[i], [&](const Column& type) {
         if (type.is_string() && is_long(row, column)) {
-          // Nobody knows its bytes here. Writers refuse a key of this length.
+          // Its bytes are not known here. Writers refuse a key of this length.
           append_text(key.bytes, std::string(kMaxIndexPage_bytes, '\xff'));
         } else if (type.is_string()) {
           append_text(key.bytes, row.text(column));

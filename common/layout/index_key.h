@@ -1,8 +1,8 @@
 // Keys of secondary indexes: byte strings whose order (bytes compared as unsigned, a prefix before its
 // extensions) is the order of the values that they stand for.
 //
-// A key holds the index's columns, then those columns of the primary key that are not among them: so every
-// entry of an index is another byte string, and the primary key can be read out of it. A column is
+// A key holds the index's columns, and then the columns of the primary key that are not among them. So no two
+// entries of an index are equal, and the primary key can be read from an entry. A column is
 //   nullable columns   one byte: 1 = a value follows, 2 = NULL, nothing follows (NULL sorts last)
 //   integers, numeric, dates and times   big-endian in the type's width, sign bit flipped
 //   boolean            one byte
@@ -46,7 +46,7 @@ class IndexShape {
   std::span<const IndexColumn> parts() const { return parts_; }
   // The length of the longest key.
   std::size_t max_key_bytes() const;
-  // Of the declared columns' part of a key.
+  // The length of the longest part that declared columns take of a key.
   std::size_t max_declared_bytes() const;
 
  private:

@@ -126,7 +126,7 @@ IndexPageFrame index_page_frame(const IndexPageView& page);
 std::vector<IndexPageEntry> index_page_entries(const IndexPageView& page);
 // So many bytes have both keys in common at their beginnings.
 std::size_t common_prefix(std::string_view left, std::string_view right);
-// Of an entry in a page of that level, beside its key's suffix.
+// The bytes of an entry in a page of that level, without its key's suffix.
 std::size_t index_entry_bytes(std::uint16_t level);
 // The low fence of a page that begins with `first`, behind one that ends with `last`: of a leaf's key as much
 // as tells it from the one before.

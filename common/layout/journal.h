@@ -1,4 +1,4 @@
-// Journal entries, with which a commit is finished or undone whose owner died (NAM-DB §6.2).
+// Journal entries, by which a commit is finished or undone after its owner died (NAM-DB §6.2).
 //
 // Each leased slot has a journal ring on a memory server that its commits write to, its *host*. The slot's
 // owner alone WRITEs there. It writes a *stream*: entries one behind the other, without gaps, at ascending
@@ -11,8 +11,8 @@
 // expects, and needs no other knowledge of laps.
 //
 // An entry is the part of a commit that one host has: the items of its regions. A complete entry at every
-// host that it names means: all locks of this commit were held, and nothing may abort it any more. Without
-// that nothing was installed. The owner overwrites an entry only once the commit is finished.
+// host that it names means: all locks of this commit were held, and nothing may abort it any more. While a
+// host lacks its entry, nothing is installed. The owner overwrites an entry only once the commit is finished.
 //
 //   0   magic "JNL2" (high 32 bits), length of the entry in bytes (low 32), a multiple of 8
 //   8   the commit's stamp word
@@ -27,8 +27,8 @@
 //   ..  checksum over all before it, seeded with slot, host and position
 //
 // An item is guarded by one lock word, which the commit holds as ⟨slot, counter, locked⟩; a host applies it
-// only while the word has exactly that value. Protocols that lock records before they commit hold those under
-// another counter than the one that their versions bear.
+// only while the word has exactly that value. Protocols that lock records before they commit hold these locks
+// under another counter than the one in their versions' stamps.
 //   update  {kind, ring slot, image bytes | record address | displaced stamp word | image of the new body}
 //           install: displaced version -> ring slot, ring word; new body; header word. The image may be a
 //           change, to be applied to the body in the record (version_image.h).
@@ -78,7 +78,7 @@ struct StreamPlace {
   ServerId host = 0;
   std::uint64_t position = 0;
 
-  // Of the checksums there. Differs for places of which two of the three are the same.
+  // The seed of the checksums there. Differs for places that agree in two of the three fields.
   std::uint64_t seed() const;
   friend bool operator==(const StreamPlace&, const StreamPlace&) = default;
 };
@@ -122,7 +122,7 @@ struct EntryHead {
   std::span<const ServerId> regions;  // ascending, at least one
 };
 
-// Of a commit: those that most name, and most items, need no memory of their own.
+// The regions of a commit. The ids of most commits need no memory of their own, nor do their items.
 using RegionIds = absl::InlinedVector<ServerId, 8>;
 
 struct JournalEntry {
@@ -193,13 +193,13 @@ class JournalWriter : public JournalItems {
   JournalWriter(std::span<std::byte> buffer, Stamp stamp, Stamp lock, const EntryHead& head);
   // All items of the entry stand there. `checksum` is journal_room_checksum() for the entry's place.
   void room(GlobalAddress address, std::uint32_t length_bytes, std::uint64_t checksum);
-  // Of the entry, if no more items come; a multiple of 8.
+  // The entry's length if no more items come; a multiple of 8.
   std::uint32_t length_bytes() const { return used_bytes() + 8; }
   // Seals for the place where the entry will be WRITTEN; returns the entry's length.
   std::uint32_t finish(StreamPlace place);
 
   static constexpr std::uint32_t kHead_bytes = 48;
-  // Of an entry without items that names so many regions.
+  // The length of an entry without items that names so many regions.
   static constexpr std::uint32_t frame_bytes(std::size_t regions) {
     return kHead_bytes + static_cast<std::uint32_t>((2 * regions + 7) / 8 * 8) + 8;
   }
@@ -210,12 +210,12 @@ class JournalWriter : public JournalItems {
   std::uint32_t lock_counter_ = 0;
 };
 
-// Of the items in a room, which come piece by piece: of each piece a checksum seeded with the one before, and
-// at the end one of the last of these, seeded like an entry's. So the pieces can be written, and forgotten,
-// before it is known where the entry will stand.
+// The checksum of the items in a room, which come piece by piece. Each piece has a checksum that is seeded
+// with the one before; the result is a checksum of the last of these, seeded like an entry's. So the pieces
+// can be written, and forgotten, before the place of the entry is known.
 class JournalRoomChecksum {
  public:
-  // Of each piece but the last.
+  // The length of each piece except the last.
   static constexpr std::size_t kPiece_bytes = 512U << 10;
   void add(std::span<const std::byte> piece);
   std::uint64_t at(StreamPlace place) const;
@@ -223,14 +223,13 @@ class JournalRoomChecksum {
  private:
   std::uint64_t last_ = 0;
 };
-// Of items that are there as a whole.
+// The checksum of items that are in memory as a whole.
 std::uint64_t journal_room_checksum(std::span<const std::byte> items, StreamPlace place);
 
 // The length of the entry that begins at the start of `bytes`, or 0 when none does. The entry may be
 // incomplete, and longer than `bytes`.
 std::uint64_t journal_entry_bytes(std::span<const std::byte> bytes);
-// The place for which that entry says that it was written; nothing proves it before read_journal_entry() has
-// found the entry to be complete there.
+// The place that the entry claims; unproven until read_journal_entry() has found the entry complete there.
 std::optional<StreamPlace> journal_entry_place(std::span<const std::byte> bytes, ServerId host);
 
 // The entry at the start of `bytes`, if a complete one of that place stands there; its spans point into

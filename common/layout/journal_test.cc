@@ -210,7 +210,7 @@ TEST_CASE("an entry that lacks a word, is cut, or stands elsewhere is no entry",
   }
 }
 
-// The place in the ring is the same, and so may the bytes be but for the position.
+// The place in the ring is the same, and so may the bytes be, except the position.
 TEST_CASE("an entry of an earlier lap never certifies, with another position written in it either",
           "[journal]") {
   constexpr std::uint64_t kRing_bytes = 1024;

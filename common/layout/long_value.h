@@ -46,7 +46,7 @@ bool is_long(const RowView& row, std::uint32_t column);
 // The place of a value that is_long(), as it stands in the field; valid as long as the row.
 std::string_view long_value_place(const RowView& row, std::uint32_t column);
 std::string pack(const LongValuePlace& place);
-// Of kLongValuePlace_bytes.
+// `packed` has kLongValuePlace_bytes.
 LongValuePlace unpack_long_value_place(std::string_view packed);
 // Makes it the value of a column that can_be_long().
 void set_long_value(RowWriter writer, std::uint32_t column, std::string_view packed);

@@ -1,6 +1,6 @@
 // Where transactions are put in order before they run, in memory server 0's region behind the timestamp
 // vector: a lane for each worker that orders transactions.
-//   owners   a word for each lane: the slot of its worker, 0 = nobody's yet. By CAS only; a lane whose slot
+//   owners   a word for each lane: the slot of its worker, 0 = free so far. By CAS only; a lane whose slot
 //            is not leased any more may be taken.
 //   words    for each lane a word for each of its places: ⟨epoch, number⟩, 32 bits each. The epoch is the
 //            lane's and not 0; it goes on from owner to owner, so that ⟨place, epoch⟩ is one transaction.
@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kOrderLanes_bytes =
 
 static_assert(kOrderEntry_bytes == 128);
 
-// Of the owners, in the region, behind a vector of so many words.
+// The owners' offset in the region, behind a vector of so many words.
 inline constexpr std::uint64_t order_lanes_offset(std::uint64_t vector_offset,
                                                   std::uint64_t vector_capacity) {
   return (vector_offset + vector_bytes(vector_capacity) + 63) / 64 * 64;

@@ -6,11 +6,11 @@
 // were written before the link was. Of the entry at a group's first place, `next` leads to the newest entry
 // of the group before.
 //
-// The longer the entries, the fewer fit into a group; so that one round trip brings as many all the same, the
-// entry at a group's first place also has links to the newest entries of the groups before that one
-// (overflow_links()). These are written once: their targets may have been collected since, and the memory may
-// be in other use. `next` alone is true as long as the entry is; a group counts as the one before another
-// only where that one's `next` leads to it.
+// The longer the entries, the fewer fit into a group. So that one round trip still brings as many, the entry
+// at a group's first place also has links to the newest entries of the groups before that one
+// (overflow_links()). These links are written once: their targets may have been collected since, and the
+// memory may be in other use. `next` alone is true as long as the entry is; a group counts as another's
+// predecessor only if that group's `next` leads to it.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr std::uint32_t overflow_links(std::uint32_t body_bytes) {
   return (kGroupPlaces + places - 1) / places;
 }
 
-// The length of an entry: behind the image stand the links but for `next`, and a word for the memory server
+// The length of an entry: behind the image stand the links except `next`, and a word for the memory server
 // alone.
 constexpr std::uint32_t overflow_entry_bytes(std::uint32_t body_bytes) {
   return kOverflowBody_offset + body_bytes + 8 * (overflow_links(body_bytes) - 1) + 8;

@@ -2,12 +2,13 @@
 //
 // The hash says both: its highest part says the memory server (bucket_index() of the number of servers), the
 // whole of it the bucket there. In a table that is partitioned by some columns of its key, the hash of their
-// values chooses the server, and that of the whole key a place among those of that server. It depends on
-// nothing but the values, so rows with the same values lie on the same server, of whatever tables.
+// values chooses the server, and the hash of the whole key chooses the bucket on that server. That hash
+// depends only on the values, so rows with the same values lie on the same server, in all tables.
 //
 // In a table that is chained by its partition (hash_entry.h) the values of those columns are the hash's
 // highest 40 bits, and the whole key the others. So all rows with the same values are in the chains of
-// chained_hashes(): one, but where the border of two chains lies in between: then in these two neighbours.
+// chained_hashes(): in one chain or, if the border of two chains lies within the interval, in these two
+// neighbours.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ constexpr std::uint64_t partition_hash(std::int64_t value) {
   return static_cast<std::uint64_t>(value) * 0x9e37'79b9'7f4a'7c15ULL;
 }
 std::uint64_t partition_hash(std::string_view value);
-// Of the partition columns in a key; the schema has some.
+// The hash of the partition columns in a key; the schema has some.
 std::uint64_t partition_hash(const Schema& schema, std::span<const std::byte> key);
 
 inline ServerId partition_server(std::uint64_t partition_hash, std::uint64_t server_count) {
@@ -46,7 +47,7 @@ struct HashInterval {
 };
 HashInterval chained_hashes(std::uint32_t table, std::uint64_t partition_hash);
 
-// Of the row with that key. Never 0.
+// The hash of the row with that key. Never 0.
 std::uint64_t row_hash(std::uint32_t table, const Schema& schema, std::span<const std::byte> key,
                        std::uint64_t server_count);
 

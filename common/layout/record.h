@@ -49,13 +49,13 @@ inline constexpr std::uint64_t kChange_bit = 0x80;
 inline constexpr std::uint32_t kMaxPayload_bytes = 32 * 1024;
 inline constexpr std::uint32_t kMaxRingSlots = 64;
 inline constexpr std::uint32_t kNoRingSlot = 0x7f;
-// Of a record whose readers share locks.
+// The number of reader words of a record whose readers share locks.
 inline constexpr std::uint32_t kReaderWords = 4;
 inline constexpr std::uint32_t kIncarnation_mask = (1U << 24) - 1;
 // The incarnation of the record that is created at a place that was granted under that number. A place's
-// numbers ascend for ever, so among 2^24 numbers no two lives of a place share one. A tombstone whose place
-// is given back has the next incarnation, which differs from that of entries and caches, while a later life
-// at the place is still to come; beyond 2^24 numbers key and stamp tell lives apart.
+// numbers ascend for ever, so among 2^24 numbers no two lives of a place share one. When a tombstone's place
+// is given back, the tombstone gets the next incarnation: it differs from that in entries and caches until
+// the place's next life. Beyond 2^24 numbers key and stamp tell lives apart.
 constexpr std::uint32_t incarnation_of(std::uint64_t grant) {
   return static_cast<std::uint32_t>(grant) & kIncarnation_mask;
 }

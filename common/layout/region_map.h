@@ -1,5 +1,5 @@
-// The first page of a memory server's region, which a compute server reads before anything else. Written once
-// by the memory server before it accepts its first peer. Behind it: timestamp_floors.h.
+// The first page of a memory server's region, which a compute server reads first. Written once by the memory
+// server before it accepts its first peer. Behind it: timestamp_floors.h.
 #pragma once
 
 #include <cstddef>

@@ -47,7 +47,7 @@ class RowView {
   std::span<const std::byte> bytes_;
 };
 
-// Writes into bytes that somebody else owns; row_bytes() long.
+// Writes into the caller's bytes; row_bytes() long.
 class RowWriter {
  public:
   RowWriter(const Schema& schema, std::span<std::byte> bytes) : schema_(&schema), bytes_(bytes) {}
@@ -59,7 +59,7 @@ class RowWriter {
   void set_real(std::uint32_t column, double value);
   // Error string_too_long; char(n) drops trailing blanks first.
   Status set_text(std::uint32_t column, std::string_view value);
-  // Of a column that is_wide().
+  // Sets the field of a column that is_wide().
   void set_wide(std::uint32_t column, const std::byte* field);
   RowView view() const { return RowView(*schema_, bytes_); }
 

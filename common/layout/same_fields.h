@@ -9,7 +9,7 @@
 
 namespace namdb::layout {
 
-// Of two rows of the shape's table. Then their keys are the same; otherwise they may be.
+// For two rows of the shape's table. True: their keys are equal. False: their keys may still be equal.
 inline bool has_same_fields(const IndexShape& shape, const RowView& left, const RowView& right) {
   const Schema& schema = shape.schema();
   return std::ranges::all_of(shape.parts(), [&](const IndexColumn& part) {

@@ -1,7 +1,7 @@
 // Where versions have timestamps, in the first page of every region, behind the region map:
 //   1024  the forgotten timestamp: that of all rows and index entries which are not there any more
-//   1032  floors, one for the tables of every number modulo kTimestampFloors: no commit that writes to such a
-//         table here has this timestamp or an older one from now on, if it has not all its locks yet
+//   1032  floors, one for each table number modulo kTimestampFloors: a commit that writes to such a table
+//         here, and does not have all its locks yet, gets a newer timestamp than this
 // All are raised by CAS only.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace namdb::layout {
 
 inline constexpr std::uint64_t kForgottenTimestamp_offset = 1024;
 inline constexpr std::size_t kTimestampFloors = 15;
-// Of all these words.
+// The length of all these words.
 inline constexpr std::uint64_t kTimestampFloors_bytes = 8 * (1 + kTimestampFloors);
 
 // Position of a table's floor among them; the forgotten timestamp is at 0.

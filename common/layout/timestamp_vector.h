@@ -5,9 +5,9 @@
 //   16   words: ⟨slot id, counter⟩ in the form of stamp.h, no flags; 0 = unused. Whole: one a position
 // A word carries its slot id, so a copy carries its own map from slot to position. A word is WRITTEN by the
 // one channel that publishes the slot, in ascending order of the counter; the memory server writes it only
-// while nobody publishes there: for a lease, and once the slot's last commit is published. A copy is a
-// snapshot only if two READs of the whole, all its parts, the second posted after the first completed, are
-// equal.
+// while no channel publishes there: for a lease, and once the slot's last commit is published. A copy is a
+// snapshot only if two READs of the whole vector (all its parts) are equal, and the second READ was posted
+// after the first had completed.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Images of a version that lean on the version beside it, in ring slots, overflow entries and journal items.
 // Beyond NAM-DB (§5.1), which keeps whole copies.
 //
-// An image is either a whole body (record.h), or the *change* that leads to it from the body of a neighbour:
-// in ring slots and overflow entries from the version that displaced it, in a journal item from the version
-// that it displaces. A change certifies by itself, and the body that it gives certifies again:
+// An image is either a whole body (record.h), or the *change* that makes this body from a neighbour's. In
+// ring slots and overflow entries the neighbour is the version that displaced it; in a journal item it is the
+// version that it displaces. A change certifies by itself, and the body that it gives certifies again:
 //   0   stamp word, displaced word and meta word of the body, in the last one kChange_bit set
 //   24  checksum of the body
 //   32  checksum of the image, seeded with the record's address, over words 0 to 3 and all from 40 on
@@ -11,8 +11,8 @@
 //   48  runs, ascending: {offset in the payload (high 32 bits), length (low 32) | bytes}; multiples of 8
 // decode_body_header() reads the header fields of both.
 //
-// A change whose bytes are WRITTEN over a body that is half its neighbour's and half its own, at these places
-// and at the prefix only, still gives its own body: so it may be applied to what a dead writer left.
+// A change may be applied to the remains of a dead writer. It still gives its own body if the body there is
+// partly its neighbour's and partly its own, and the two differ only at the change's runs and in the prefix.
 #pragma once
 
 #include <cstddef>

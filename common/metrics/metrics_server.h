@@ -1,6 +1,6 @@
 // A daemon's page of metrics over HTTP, for Prometheus: GET /metrics gives the page, GET /health "ok".
-// Requests are outside input: a client that says too much, too little or nothing is dropped, and holds nobody
-// up.
+// Requests are outside input: a client that sends too much, too little or nothing is dropped, and delays no
+// other client.
 //
 // Everything belongs to the executor's thread.
 #pragma once

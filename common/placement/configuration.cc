@@ -104,7 +104,7 @@ std::optional<Configuration> Configuration::decode(std::string_view bytes) {
       return std::nullopt;
     if ((counted & kWithCopies) != 0) {
       auto copies = take_copies(fields, place.address);
-      // Nobody has a copy of what is nowhere.
+      // A region without a place has no copies.
       if (!copies || (place.number == 0 && !copies->empty())) return std::nullopt;
       place.copies = std::move(*copies);
     }

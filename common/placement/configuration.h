@@ -3,13 +3,12 @@
 //
 // Each region has a place: an address, the addresses of its copies in sync, and a number that grows by one
 // with each change of the two. Number 0 is the place that the flags of a process name; its address may be
-// unknown. Of two places of a region the one with the higher number is true, and configurations are merged
-// place by place, in any order. A host that is asked tells its own (CONFIGURATION, move_calls.h); so it comes
-// to all who look for a region that is not where it was (ask.h).
+// unknown. Of two places of a region the one with the higher number is valid, and configurations are merged
+// place by place, in any order. A host answers with its own configuration (CONFIGURATION, move_calls.h): so
+// every peer that looks for a moved region can learn the new place (ask.h).
 //
-// Somebody decides that a place has a new number: the configuration store, if the cluster has one
-// (configuration_store.h), and otherwise the host that has the region, in one durable step
-// (memory/placement/place_record.h).
+// A new number is decided by the configuration store, if the cluster has one (configuration_store.h), and
+// otherwise by the host that has the region, in one durable step (memory/placement/place_record.h).
 //
 // The configuration's number is the sum of its places': it grows with each change.
 #pragma once
@@ -28,7 +27,8 @@ inline constexpr std::size_t kMaxCopies = 16;
 struct Place {
   std::uint64_t number = 0;
   std::string address;
-  // Other hosts, each once, by ascending address. Each has on its disk all that a client was told of.
+  // The copies in sync: other hosts, each once, by ascending address. Each has every acknowledged commit on
+  // its disk.
   std::vector<std::string> copies = {};
   bool has_copy(std::string_view host) const;
   // For people: "place 5 at a:1, copies b:1 c:1".
@@ -42,7 +42,7 @@ struct Place {
 class Configuration {
  public:
   Configuration() = default;
-  // Of so many regions, with number 0 and without addresses.
+  // A configuration of so many regions, with number 0 and without addresses.
   explicit Configuration(std::size_t regions) : places_(regions) {}
   // At those addresses, region 0's first.
   explicit Configuration(const std::vector<std::string>& addresses);

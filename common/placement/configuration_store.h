@@ -1,9 +1,9 @@
 // The configuration store: one value, the cluster's configuration, that hosts read and change by
-// compare-and-swap only. It decides who has a region: a host that is told by replace() that its change was
-// made is the one that made it, of all that tried. Nothing else is kept there, and no data.
+// compare-and-swap only. It decides which host has a region: of all hosts that try a change, replace()
+// answers true to only one. The store keeps nothing else, and no data.
 //
-// Hosts go on without a store that cannot be reached. They only cannot change who has a region, or which
-// copies count, until it is back.
+// While the store cannot be reached, hosts go on. They cannot change a region's host, or the copies that
+// count, until the store is back.
 //
 // Backends are in common/placement/store; a double for tests is in testing/memory_store.h.
 #pragma once
@@ -35,13 +35,13 @@ class ConfigurationStore {
 
   // Where it is, for messages.
   virtual std::string name() const = 0;
-  // All changes that were made before this began are in it. Errors: connection_failure: it does not answer
-  // now, and may later; configuration: the value there is not of this program, or the store refuses its
-  // requests.
+  // The value, with all changes that were made before this call began. Errors: connection_failure: the store
+  // does not answer now, and may later; configuration: the value there is not of this program, or the store
+  // refuses its requests.
   virtual reactor::Task<Result<Stored>> read() = 0;
   // Makes `next` the value if the revision is still that one. False: it is not, and nothing has changed.
-  // Errors: those of read(). Behind connection_failure nobody knows whether the change was made, or will be
-  // within a few seconds: read().
+  // Errors: those of read(). After connection_failure the change may have been made, or may still be made
+  // within a few seconds: read() tells.
   virtual reactor::Task<Result<bool>> replace(std::uint64_t revision, Configuration next) = 0;
   // Ends the calls that are under way. Awaited once, before the store is destroyed; no calls behind it.
   virtual reactor::Task<void> close() = 0;
@@ -67,8 +67,8 @@ inline constexpr const char* kSetBackHint =
     "that "
     "served last before the others";
 
-// Whether a region's place there is as new as the one that this host knows. Error configuration: an older
-// value was put there, whose word counts for nothing.
+// Whether a region's place in the store is as new as the one that this host knows. Error configuration: the
+// store was reset to an older value, which does not count.
 inline Status check_age(const ConfigurationStore& store, const Place& stored, std::uint64_t known_number) {
   if (stored.number >= known_number) return Status();
   return Status(ErrorCode::configuration,
@@ -77,8 +77,8 @@ inline Status check_age(const ConfigurationStore& store, const Place& stored, st
                 kSetBackHint);
 }
 
-// The same, and whether the two places are of one history, in which a number is one place's only. Error
-// configuration: a value was put there that goes on from an older one.
+// The same, and whether the two places are of one history, in which each number belongs to one place. Error
+// configuration: the store's value descends from an older value that was put there.
 inline Status check_history(const ConfigurationStore& store, const Place& stored, const Place& known) {
   if (stored.number != known.number || stored.number == 0 || stored == known)
     return check_age(store, stored, known.number);

@@ -36,8 +36,8 @@ inline constexpr std::uint16_t kFollowMethod = 95;
 inline constexpr std::uint16_t kCopyMethod = 97;
 inline constexpr std::uint16_t kLeaveMethod = 98;
 
-// A copy opens no region before so long after it last posted FOLLOW, and all leases of workers behind that
-// (LEASE, common/calls/hot_calls.h).
+// After it last posted FOLLOW, a copy waits for this time, and then for all leases of workers (LEASE,
+// common/calls/hot_calls.h), before it opens the region.
 inline constexpr std::uint64_t kLease_ns = 600 * kMillisecond_ns;
 inline constexpr std::uint64_t kLeaseSlack_ns = 100 * kMillisecond_ns;
 

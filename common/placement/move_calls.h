@@ -13,7 +13,7 @@
 // HAND_OVER (method 93), at the host that has the region, or had it:
 //   The caller has a copy of all that is durable, up to `position`, and the log is paused there (CHECKPOINT's
 //   PAUSE). Answered with the host's configuration once the region is the caller's: `address` is its place,
-//   and nobody reaches the region at its old place any more. Errors: object_not_in_prerequisite_state: it is
+//   and no peer reaches the region at its old place any more. Errors: object_not_in_prerequisite_state: it is
 //   not the caller's, and never will be by this claim; cannot_connect_now: not yet, ask again.
 // MOVE (method 94), at any host:
 //   With `from`, a host that waits for a region takes over the one that is there: as `address`, by which
@@ -35,7 +35,7 @@ inline constexpr std::uint16_t kReadFileMethod = 92;
 inline constexpr std::uint16_t kHandOverMethod = 93;
 inline constexpr std::uint16_t kMoveMethod = 94;
 
-// Of a database's folder.
+// A part of a database's folder.
 enum class Part : std::uint8_t { log = 1, checkpoint = 2 };
 // Its name there.
 std::string_view name_of(Part part);

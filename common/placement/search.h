@@ -1,9 +1,9 @@
-// Looks for regions that are not where they were: asks hosts for their configurations (CONFIGURATION), all of
-// them side by side, so that one that hangs holds up nobody. Of all answers the places with the highest
-// numbers are taken (configuration.h). Answers of another database are not; while this one's id is not known,
-// none is unless all that have come name the same database.
+// Looks for regions that have moved: asks hosts for their configurations (CONFIGURATION), side by side, so
+// that a host that hangs does not delay the others. Of all answers the places with the highest numbers are
+// taken (configuration.h). Answers of another database are ignored. While this database's id is not known,
+// answers count only if all that have come name the same database.
 //
-// An answer that comes when nobody waits for it any more counts, too, once the database's id is known.
+// An answer that comes after ask() has returned counts, too, once the database's id is known.
 //
 // One executor's thread.
 #pragma once
@@ -45,14 +45,14 @@ class PlaceSearch {
   PlaceSearch& operator=(const PlaceSearch&) = delete;
 
   const Configuration& places() const { return places_; }
-  // Some host has not answered a question, though that is over.
+  // Some host has not answered a question yet.
   bool lacks_answers() const { return running_ != 0; }
   void know_database(std::uint64_t database_id) { places_.set_database_id(database_id); }
   // Called whenever some place has become another. May be empty.
   void on_learned(std::function<void()> learned) { learned_ = std::move(learned); }
-  // Somebody has told. False: it was known.
+  // Takes over the places of a peer's configuration. False: all of it was known.
   bool learn(const Configuration& told);
-  // Asks those hosts, but for those that have not answered an earlier question yet. Resumes when all have
+  // Asks those hosts, except those that have not answered an earlier question yet. Resumes when all have
   // answered, or soon after something is learned, or when it has waited long enough. True: some place is
   // another than when it began. The fabric is there until settle() has returned.
   reactor::Task<bool> ask(fabric::ClientFabric* fabric, std::vector<Host> hosts);

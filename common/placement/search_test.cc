@@ -121,7 +121,7 @@ TEST_CASE("answers of hosts of another database are not learned", "[search]") {
     CHECK(searcher.ask({"sim:a", "sim:b"}));
     CHECK(searcher.place(1) == Place{1, "sim:c"});
   }
-  // Without its database's id it believes nobody when two are named.
+  // Without its database's id it accepts no answer when two databases are named.
   Searcher searcher(world, 0);
   CHECK_FALSE(searcher.ask({"sim:a", "sim:b"}));
   CHECK(searcher.place(1) == Place{0, "sim:b"});

@@ -21,9 +21,9 @@ struct ProtocolTraits {
   bool single_version = false;
   // Versions and rows have timestamps (record.h), and each memory server floors of them (timestamp_floors.h).
   bool timestamps = false;
-  // The serial order is that of time: a transaction goes after all that have committed before it began.
-  // Otherwise that is so within a session only, though every row that is read was the newest at some moment
-  // of the transaction, but for `by_clocks`.
+  // Strict serializability: in the serial order a transaction comes after all that committed before it began.
+  // Otherwise only the transactions of one session are ordered so; still, each row that a transaction reads
+  // was the newest at some moment of the transaction, except with `by_clocks`.
   bool strict = true;
   // Transactions read from snapshots of the timestamp vector: a commit is visible, and so over, once it is
   // published there. Otherwise both are so once it is installed.
@@ -35,9 +35,9 @@ struct ProtocolTraits {
   bool locks_reads = false;
   // Rows that are only read are leased, until a moment that their records name.
   bool leases_reads = false;
-  // Rows that are locked or leased as they are read are READ with the word behind their bodies
-  // (common/layout/record_trailer.h): it says which transaction waits for them, or until when readers count
-  // on them.
+  // Rows that are locked or leased as they are read are READ with their trailer word
+  // (common/layout/record_trailer.h), which names a waiting transaction, or the time until which readers
+  // count on the row.
   bool reads_trailer = false;
   // Transactions are put in order before they run: memory server 0 has lanes for that (order_lanes.h).
   bool ordered = false;
@@ -48,13 +48,14 @@ struct ProtocolTraits {
   bool has(Stage stage) const {
     return stage == Stage::validate ? serializable : stage == Stage::renew ? timestamps : true;
   }
-  // Others wait until a commit is visible, or over: it installs in the batch that logs it, where that may be,
-  // and waits for that. Elsewhere it is answered once it is logged.
+  // Other transactions wait until a commit is visible, or over. So it installs in the batch that logs it,
+  // where that is possible, and is answered once it is installed. Otherwise a commit is answered once it is
+  // logged.
   bool installs_with_log() const { return visible_by_publish || ordered; }
   // Words of records, of bucket chains or of floors are swapped (CAS) in that stage, and not only written by
   // the holder of their lock.
   bool swaps(Stage stage) const;
-  // All of that is done by calls: under that code no compute server CASes.
+  // Whether calls do all such swaps: under that code no compute server CASes.
   bool swaps_by_calls(StageCode code) const;
 };
 
@@ -64,8 +65,8 @@ std::span<const ProtocolTraits> protocol_traits();
 // Null: no protocol has that name.
 const ProtocolTraits* find_protocol(std::string_view name);
 
-// For tests: find_protocol() finds this one, too, as long as it lives. One at a time; made before anybody
-// asks, and outlived by `traits`.
+// For tests: find_protocol() finds this one, too, as long as it lives. One at a time; made before the first
+// find_protocol(), and outlived by `traits`.
 class ExtraTraits {
  public:
   explicit ExtraTraits(const ProtocolTraits& traits);

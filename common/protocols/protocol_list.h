@@ -1,6 +1,6 @@
 // The concurrency-control protocols, one line each. They are listed nowhere else.
 //
-// X(name, traits...): the traits are those of ProtocolTraits (common/protocols/protocol.h), but for the name;
+// X(name, traits...): the traits are those of ProtocolTraits (common/protocols/protocol.h), except the name;
 // make_<name>_protocol, in the protocol's folder, makes it for a worker (compute/txn/worker_protocol.h).
 #pragma once
 

@@ -1,5 +1,5 @@
-// Many elements of a transaction that stay where they are: they are added and dropped at the end, and lie in
-// blocks of so many, each of which is one piece of memory of the thread's free lists (frame_pool.h). The
+// Many elements of a transaction, with stable addresses. They are added and dropped at the end, and lie in
+// blocks of a fixed number; each block is one piece of memory of the thread's free lists (frame_pool.h). The
 // thread that adds elements drops them. Where elements go from the middle as well: stable_vector.h.
 #pragma once
 

@@ -2,9 +2,9 @@
 // receiving reactor's thread, in the order in which one sender posted them; between senders there is no
 // order. post() is the only thread-safe call. It makes no system call unless the receiver sleeps.
 //
-// All objects that a message's function names must live until it ran. Messages that are still there when the
-// mailbox is destroyed are dropped unrun. No sender may post to a mailbox that is being destroyed: join the
-// threads first.
+// All objects that a message's function names must live until the function has run. The destructor drops
+// messages that have not run. No sender may post to a mailbox that is being destroyed: join the threads
+// first.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The buffers that a reactor's sockets receive into: a ring that is shared with the kernel, which takes a
-// buffer when data has arrived and not before, so that idle connections hold none. Reactor's thread.
+// The buffers that a reactor's sockets receive into: a ring that is shared with the kernel. The kernel takes
+// a buffer only when data has arrived, so idle connections hold none. Reactor's thread.
 #pragma once
 
 #include <cstddef>

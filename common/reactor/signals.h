@@ -1,5 +1,5 @@
-// Signals as something to wait for. The signals are blocked in the thread that constructs this, and in the
-// threads that it starts later: construct it in main() before any other thread.
+// Signals as an awaitable. The signals are blocked in the thread that constructs this, and in the threads
+// that it starts later: construct it in main() before any other thread.
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +16,7 @@ class Signals {
   Signals(Reactor& reactor, std::initializer_list<int> signals);
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-  // Nobody waits any more. The signals stay blocked.
+  // No task waits any more. The signals stay blocked.
   ~Signals();
 
   // The number of the next of the signals that arrives; connection_failure after cancel(). One waiter.

@@ -32,7 +32,7 @@ class SocketAddress {
   bool is_unix() const { return family() == AF_UNIX; }
   // Reached from this machine only: a unix socket or a loopback address.
   bool is_local() const;
-  // Of a unix socket.
+  // The path of a unix socket.
   std::string path() const;
 
  private:

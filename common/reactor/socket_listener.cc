@@ -30,7 +30,8 @@ struct Bound {
   SocketAddress address;
 };
 
-// A unix socket's file outlives its process: true if nobody listens on it any more and it has been removed.
+// A unix socket's file outlives its process: true if no process listens on it any more and it has been
+// removed.
 bool remove_if_dead(const SocketAddress& address) {
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (probe < 0) return false;
@@ -42,7 +43,7 @@ bool remove_if_dead(const SocketAddress& address) {
 // Between two tries of an address that is in use.
 constexpr std::uint64_t kPause_ns = 5'000'000;
 
-// Sets `in_use` if somebody listens there.
+// Sets `in_use` if a process listens there.
 Result<Bound> bind_and_listen(const SocketAddress& address, const ListenOptions& options, bool& in_use) {
   const std::string name = address.to_string();
   const int descriptor = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -30,7 +30,7 @@ class SocketListener final : public StreamListener {
  public:
   // Binds and listens. A unix socket that a dead process left behind is replaced. Blocks the thread for up to
   // patience_ns while the address is in use. Errors: configuration, for an address that is malformed, still
-  // in use by somebody else, or not allowed; connection_failure for a name that is not known.
+  // in use by another process, or not allowed; connection_failure for a name that is not known.
   static Result<std::unique_ptr<SocketListener>> listen(Reactor& reactor, std::string address,
                                                         ListenOptions options = {});
   // Closes, and removes the unix socket.

@@ -184,7 +184,7 @@ Task<void> close_while_reading(Reactor& reactor, SocketListener& listener) {
 Task<void> close_while_draining(Reactor& reactor, SocketListener& listener) {
   const Pair pair = co_await connected(reactor, listener);
   Gate gate;
-  pair.server->write(std::string(50U << 20, 'x'));  // nobody reads it
+  pair.server->write(std::string(50U << 20, 'x'));  // it is not read
   reactor.spawn(gate, close_soon(reactor, *pair.server));
   const Status drained = co_await pair.server->drain();
   CHECK(!drained.ok());
@@ -208,7 +208,7 @@ Task<void> vanish(Reactor& reactor, SocketListener& listener) {
   char byte;
   const Result<std::size_t> read = co_await pair.server->read_some(&byte, 1);
   CHECK((!read.ok() || *read == 0));
-  // Sooner or later the system refuses what nobody receives.
+  // Sooner or later the system refuses bytes that the peer does not receive.
   Status drained;
   while (drained.ok()) {
     pair.server->write("into the void");
@@ -286,7 +286,7 @@ Task<void> slow_reader(Reactor& reactor, SocketListener& listener) {
   const Pair pair = co_await connected(reactor, listener);
   Gate gate;
   reactor.spawn(gate, send_much(*pair.client, 8U << 20, 65'536));
-  // The sender is stopped by the reader, not by memory: it cannot finish while nobody reads.
+  // The sender is stopped by the reader, not by memory: it cannot finish while the peer does not read.
   co_await reactor.sleep_for(20 * kMillisecond_ns);
   CHECK(pair.client->unsent_bytes() > 0);
   CHECK(gate.count() == 1);

@@ -23,8 +23,8 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  // Waits for at least one byte and stores at most `length_bytes` (> 0): how many it were, 0 at the end of
-  // what the peer sends. After close() and after a broken connection: connection_failure.
+  // Waits for at least one byte and stores at most `length_bytes` (> 0). Returns the number of bytes; 0: the
+  // peer has ended its side. After close() and after a broken connection: connection_failure.
   virtual Task<Result<std::size_t>> read_some(char* buffer, std::size_t length_bytes) = 0;
 
   // Takes a copy and never waits: all that is written in one turn of the executor leaves in one send at its

@@ -2,9 +2,9 @@
 // its awaiter when it ends; the frame comes from the thread's pool and dies with the Task object.
 //
 // Rules (lint enforces what it can): parameters by value or to objects that outlive the task; no capturing
-// lambda coroutines; no lock, iterator or guard held across co_await; a task that nobody awaits is spawned
-// into a Gate (executor.h). g++ 12 miscompiles some temporaries in co_await expressions: give an awaited
-// call named locals or plain values, never a braced aggregate.
+// lambda coroutines; no lock, iterator or guard held across co_await; a task that no coroutine awaits is
+// spawned into a Gate (executor.h). g++ 12 miscompiles some temporaries in co_await expressions: give an
+// awaited call named locals or plain values, never a braced aggregate.
 #pragma once
 
 #include <coroutine>

@@ -27,7 +27,7 @@ Status wrong_file(const std::string& what, const std::string& path) {
                 what + " " + path + ": " + (reason == nullptr ? "cannot be used" : reason));
 }
 
-// Nobody is asked: a key with a passphrase is refused.
+// No prompt: a key with a passphrase is refused.
 int no_passphrase(char*, int, int, void*) {
   return -1;
 }

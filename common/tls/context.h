@@ -31,7 +31,7 @@ class Context {
   // The certificate's hash for tls-server-end-point (RFC 5929), bytes; empty when it has none.
   const std::string& certificate_hash() const { return certificate_hash_; }
   bool asks_for_client_certificates() const { return asks_for_client_certificates_; }
-  // For people: whom it is for, and until when.
+  // For people: the certificate's subject, and when it expires.
   const std::string& description() const { return description_; }
   ssl_ctx_st* native() const { return native_; }
 

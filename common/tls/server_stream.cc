@@ -153,7 +153,7 @@ Task<Result<std::size_t>> ServerStream::read_some(char* buffer, std::size_t leng
 
 void ServerStream::write(std::string_view bytes) {
   if (bytes.empty() || failed_ || write_shut_ || below_->closed()) return;
-  // Amid the handshake there is nobody yet who could read it.
+  // During the handshake the client cannot read it yet.
   if (::SSL_is_init_finished(session_) != 1) return;
   ::ERR_clear_error();
   std::size_t written_bytes = 0;

@@ -12,8 +12,8 @@ namespace namdb::txn {
 class ColumnScan {
  public:
   virtual ~ColumnScan() = default;
-  // Before the first rows: others of their columns need not be right. Key columns are, where the transaction
-  // needs them.
+  // Before the first rows. The values of other columns are undefined from then on, except key columns that
+  // the transaction needs.
   virtual void want_only(std::span<const std::uint32_t> columns) = 0;
 };
 

@@ -53,7 +53,7 @@ struct IndexDefinition {
   bool unique = false;
   bool hash = false;        // then no column is descending
   bool constraint = false;  // UNIQUE: it belongs to the table's definition
-  // Outlives the building; null: nobody asks. With duplicate_key it receives one of the rows, if it is known.
+  // Outlives the building; null: not wanted. With duplicate_key it receives one of the rows, if it is known.
   Violation* violation = nullptr;
 };
 
@@ -81,8 +81,9 @@ class Session {
   virtual ~Session() = default;
 };
 
-// An execution slot that a worker has leased for what its sessions hold elsewhere, and in which nothing
-// commits: others may look whether its holder still lives (Engine::slot_ended).
+// An execution slot in which nothing commits: a worker leases it for objects that its sessions hold, such as
+// named locks. Other workers ask whether the slot has ended (Engine::slot_ended), and so whether the holder
+// is alive.
 class SlotLease {
  public:
   virtual ~SlotLease() = default;
@@ -116,11 +117,11 @@ class Engine {
   // All that are cached; no round trip. And whether one of them has a foreign key.
   virtual std::vector<storage::TableRef> cached_tables() const { return {}; }
   virtual bool has_foreign_keys() const { return false; }
-  // Waits until all transactions have ended that may not know the catalog of now: none of its own session may
-  // run. transaction_timeout.
+  // Waits until all transactions that may not know the current catalog have ended. The caller's own session
+  // must not have one. Error transaction_timeout.
   virtual reactor::Task<Status> settle_catalog() { co_return Status(); }
-  // Errors duplicate_table (also a constraint's name), out_of_memory. Visible to every session when it
-  // returns; nobody ever sees it without its constraints.
+  // Errors duplicate_table (also a constraint's name), out_of_memory. The table is visible to every session
+  // when this returns, and never without its constraints.
   virtual reactor::Task<Status> create_table(TableDefinition definition) = 0;
   // undefined_table; dependent_objects_still_exist: another table references it. Transactions that still use
   // the table end in catalog_changed.
@@ -128,9 +129,10 @@ class Engine {
   // Errors undefined_table, duplicate_table; table_is_altered: the table was altered meanwhile, or is being
   // altered.
   virtual reactor::Task<Status> alter_table(TableAlteration alteration) = 0;
-  // Waits for transactions that run now, so none of its own session may; copies the rows, while others read
-  // the table, and their commits that change it end in table_is_altered. Errors as of alter_table(), those of
-  // the rows' change, duplicate_key, out_of_memory; the table is then as it was.
+  // Waits for the transactions that run now, so the caller's own session must not have one. Then copies the
+  // rows. Meanwhile other transactions read the table; commits that change it end in table_is_altered. Errors
+  // as of alter_table(), those of the rows' change, duplicate_key, out_of_memory; the table is then as it
+  // was.
   virtual reactor::Task<Status> replace_table(TableReplacement replacement) = 0;
   // Builds the index while others use the table; returns when it is ready, for transactions that begin then.
   // Errors duplicate_table, undefined_table, duplicate_key (unique), out_of_memory; nothing is left behind.
@@ -146,7 +148,7 @@ class Engine {
   virtual reactor::Task<Result<storage::RoutineRef>> routine(std::string name) = 0;
   // The cached entry or null; no round trip.
   virtual storage::RoutineRef cached_routine(std::string_view name) = 0;
-  // From a catalog that was read now, in the order of their names.
+  // Read anew from the catalog, in the order of their names.
   virtual reactor::Task<Result<std::vector<storage::RoutineRef>>> routines() = 0;
   // Known to every session of this worker when it returns, to all others with the next catalog that they
   // read. Errors duplicate_function: there is one of that name, or another version than the one to be
@@ -168,9 +170,9 @@ class Engine {
   virtual reactor::Task<void> backoff(std::uint32_t attempt) = 0;
   virtual const RetryOptions& retry_options() const = 0;
 
-  // An execution slot of this worker, in which commits that begin now may be; and whether a slot has ended:
-  // then every commit in it is decided, and a transaction that begins now sees those that happened, unless
-  // its snapshot is older. Errors connection_failure, limit_exceeded.
+  // commit_slot(): an execution slot of this worker in which commits that begin now may run. slot_ended():
+  // whether a slot has ended. Then every commit in it is decided, and a transaction that begins now sees the
+  // committed ones, unless its snapshot is older. Errors connection_failure, limit_exceeded.
   virtual reactor::Task<Result<std::uint32_t>> commit_slot() = 0;
   virtual reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) = 0;
   // Another slot, until the worker's connection to the memory servers ends. Errors likewise.

@@ -37,8 +37,8 @@ struct Index {
   std::shared_ptr<const Table> entries;
   // Searches may use it when their snapshot shows at least this version of the catalog; 0: it is building.
   std::uint64_t ready_version = 0;
-  // Since this version of the catalog another index has its place: no transaction keeps its entries any more,
-  // and only searches whose snapshots are older may use it. 0: it has not been replaced.
+  // The catalog version in which another index took this one's place. Since then no transaction maintains its
+  // entries, and only searches with older snapshots may use it. 0: it has not been replaced.
   std::uint64_t replaced_version = 0;
   layout::IndexShape shape;
   std::uint32_t page_bytes = 0;

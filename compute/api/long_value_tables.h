@@ -1,5 +1,5 @@
 // The tables that keep the long values of others (common/layout/long_value.h). Their names begin with a byte
-// that no client writes; they are shown to nobody.
+// that no client writes, and clients do not see them.
 #pragma once
 
 #include <cstdint>

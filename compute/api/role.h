@@ -15,7 +15,7 @@
 
 namespace namdb::storage {
 
-// As a grantee: everybody. As an owner: nobody, the object belongs to the superusers.
+// As a grantee: PUBLIC. As an owner: no role; the object belongs to the superusers.
 inline constexpr std::uint32_t kNoRole = 0;
 // A session's role that does not exist: it has only the rights of PUBLIC.
 inline constexpr std::uint32_t kUnknownRole = 0xffff'ffff;
@@ -74,7 +74,7 @@ struct SecuredObject {
 };
 
 struct Grant {
-  std::uint32_t grantee = kNoRole;  // everybody
+  std::uint32_t grantee = kNoRole;  // PUBLIC
   std::uint32_t grantor = kNoRole;
   Privileges privileges = 0;
   Privileges grant_options = 0;
@@ -100,10 +100,10 @@ class Roles {
   // Sound ones: ids and names come once each.
   Roles(std::vector<Role> roles, std::vector<ObjectRights> rights, std::uint64_t version);
 
-  // Of the catalog, when a role or the rights of an object last changed.
+  // The catalog's version when a role or the rights of an object last changed.
   std::uint64_t version() const { return version_; }
   bool empty() const { return roles_.empty(); }
-  // By id.
+  // All roles, by id.
   const std::vector<Role>& all() const { return roles_; }
   const std::vector<ObjectRights>& rights() const { return rights_; }
   // Null: there is none.
@@ -124,7 +124,7 @@ class Roles {
   // Whether `member` may grant the role to others, not by being a superuser or by CREATEROLE.
   bool has_admin_option(std::uint32_t member, std::uint32_t role) const;
   Privileges privileges(std::uint32_t role, const SecuredObject& object) const;
-  // Those that the role may grant.
+  // The privileges that the role may grant.
   Privileges grant_options(std::uint32_t role, const SecuredObject& object) const;
 
  private:

@@ -9,8 +9,8 @@ namespace namdb::txn {
 class RowLocks {
  public:
   virtual ~RowLocks() = default;
-  // Whether a row that get() asks for is locked when fetch() returns, until the transaction ends. If not, it
-  // is found at the commit that another one has changed it.
+  // True: a row that get() requests is locked from the return of fetch() to the end of the transaction.
+  // False: a change by another transaction is detected at commit.
   virtual bool locks_at_once() const = 0;
   // Of a transaction that will never commit: rows are read as they were last committed, whether others have
   // locked them or not, and none is locked. Before the first one is read.

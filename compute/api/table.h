@@ -1,8 +1,8 @@
-// A table as a compute server knows it: a worker's copy of a catalog entry, shared by reference. It never
-// changes, but for where the main buckets are: when they were doubled, the worker's catalog cache replaces
-// `arrays` in place, so a coroutine that needs the same ones over a suspension takes a copy. An altered table
-// has another object. The object of a dropped or altered table stays valid as long as it is held; using it
-// ends in catalog_changed.
+// A table as a compute server knows it: a worker's copy of a catalog entry, shared by reference. Only the
+// places of its main buckets change: when these were doubled, the worker's catalog cache replaces `arrays` in
+// place. So a coroutine that needs the same arrays over a suspension takes a copy. An altered table has
+// another object. The object of a dropped or altered table stays valid as long as it is held; using it ends
+// in catalog_changed.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct Table {
   std::vector<IndexRef> indexes;
   std::vector<TableCheck> checks;
   std::vector<ForeignKey> foreign_keys;
-  // While rows are copied to it: the table that it is to take the place of. Nobody else may use it.
+  // While rows are copied to it: the table that it is to replace. Only the copier may use it then.
   std::uint32_t replaces = 0;
   // Another table is to take its place: a commit that changes it fails. Changed in place like the arrays.
   bool frozen = false;

@@ -33,7 +33,7 @@ using RowId = std::uint32_t;
 // Whether a row that is found may be written later, as by get(), or is only to be read, as by read().
 enum class RowUse : std::uint8_t { may_change, only_read };
 
-// Of a scan the limit is only how many rows will probably be taken.
+// In a scan the limit is only the probable number of rows that will be taken.
 using IndexRange = layout::IndexRange;
 
 // Reads a whole table, or a range of an index, in the transaction's snapshot, the transaction's own writes
@@ -86,9 +86,9 @@ class Transaction {
   // A moment of the transaction, to which it may return.
   using Savepoint = std::size_t;
   virtual Savepoint savepoint() { return 0; }
-  // Forgets all writes since then, but those of the ids of transactions (kTransactionsTable). Rows that were
-  // read stay read, and locked, and RowIds stay valid. Savepoints that were made later are void. Possible
-  // after duplicate_key, too; after other errors of fetch(), and of scans, the error is returned again.
+  // Forgets all writes since the savepoint, except those to kTransactionsTable (ids of transactions). Rows
+  // that were read stay read, and locked, and RowIds stay valid. Later savepoints are void. Possible after
+  // duplicate_key, too; after other errors of fetch(), and of scans, the error is returned again.
   virtual Status rollback_to(Savepoint /*savepoint*/) {
     return Status(ErrorCode::feature_not_supported, "this transaction has no savepoints");
   }
@@ -120,9 +120,9 @@ class Transaction {
   virtual void erase(RowId row) = 0;
 
   virtual std::unique_ptr<TableScan> scan(const storage::TableRef& table) = 0;
-  // `index` is or was one of the table's. When it was dropped, or is not ready for this transaction's
-  // snapshot, the same rows come from the whole table; catalog_changed when there are too many, or when it is
-  // dropped in the middle.
+  // `index` is or was one of the table's. If the index was dropped, or is not ready for this transaction's
+  // snapshot, the same rows come from the whole table. Error catalog_changed if these are too many, or if the
+  // index is dropped in the middle of the scan.
   virtual std::unique_ptr<TableScan> scan_index(const storage::TableRef& table,
                                                 const storage::IndexRef& index, IndexRange range) = 0;
   // The rows of the range, at most range.limit, in the order of the index, as by get() and fetch(); rows that
@@ -144,15 +144,14 @@ class Transaction {
     co_return Status();
   }
 
-  // Ok if all rows that were read until now were true at one moment. Under a protocol that reads from a
-  // snapshot they always were; under others this is certain only after commit(). Code that draws conclusions
-  // from rows before the commit, for instance an error for the client, confirms them first. Error
-  // serialization_failure.
+  // Ok if all rows that were read until now are of one moment. Under a protocol that reads from a snapshot
+  // they always are; under others this is certain only after commit(). Code that acts on rows before the
+  // commit, with an error for the client for instance, confirms them first. Error serialization_failure.
   virtual reactor::Task<Status> confirm_reads() { co_return Status(); }
 
-  // Ok if all rows that were read until now were read where their regions are. A region with copies may get
-  // another host, and its rows may change there; until a memory server has said that this has not happened,
-  // rows are not to leave the compute server. commit() does the same. Errors: serialization_failure,
+  // Ok if all rows that were read until now were read at the primaries of their regions. A region with copies
+  // may get another host, and its rows may change there. Until a memory server has confirmed that this has
+  // not happened, no row may leave the compute server. commit() does the same. Errors: serialization_failure,
   // connection_failure, the interrupt's.
   virtual reactor::Task<Status> confirm_primaries() { co_return Status(); }
 
@@ -178,8 +177,8 @@ class Transaction {
   bool answers_when_logged_ = false;
 };
 
-// An error that follows from a transaction's rows, before its commit, as it is to be reported: if the rows
-// were not all true at one moment, a conflict, after which the transaction is to be tried again.
+// The error to report when `error` follows from a transaction's rows before its commit: `error` itself or, if
+// the rows were not all of one moment, a conflict, after which the transaction is tried again.
 inline reactor::Task<Status> confirm_error(Transaction* transaction, Status error) {
   if (error.ok() || error.info().retry) co_return error;
   Status confirmed = co_await transaction->confirm_reads();

@@ -24,7 +24,7 @@ struct Violation {
   std::vector<std::byte> row;          // that has the values which are there already
 };
 
-// Of a unique index that the row violates.
+// The violation of a unique index by the row.
 inline Violation violation_of(storage::TableRef table, const storage::Index& index, layout::RowView row) {
   Violation violation{std::move(table), index.name, {}, {row.bytes().begin(), row.bytes().end()}};
   for (const layout::IndexColumn& column : index.shape.columns()) violation.columns.push_back(column.column);
@@ -43,10 +43,10 @@ class TransactionFacts {
   // Of the duplicate_key that ended the transaction; null when there was none, or its row is not known. Valid
   // as long as the transaction.
   virtual const Violation* violation() const = 0;
-  // Of the conflict that ended the transaction.
+  // The lock behind the conflict that ended the transaction.
   virtual MetLock met_lock() const { return {}; }
-  // Not ok once the transaction was ended because it did nothing for longer than the maximal transaction
-  // time: transaction_timeout. Nothing is held any more.
+  // Error transaction_timeout once the transaction was ended for being idle longer than the maximal
+  // transaction time. It then holds no locks and no snapshot.
   virtual Status expired() const = 0;
 };
 

@@ -122,7 +122,7 @@ ScramVerifier mock_scram_verifier(std::span<const unsigned char> secret, std::st
   ScramVerifier verifier;
   const ScramKey salt = hmac_sha256(secret, "salt of " + std::string(user));
   verifier.salt = std::string(as_text(salt).substr(0, kScramSalt_bytes));
-  // The hash of no key that anybody knows.
+  // The hash of a key that no client knows.
   verifier.stored_key = hmac_sha256(secret, "stored key of " + std::string(user));
   verifier.server_key = hmac_sha256(secret, "server key of " + std::string(user));
   return verifier;

@@ -1,7 +1,7 @@
 // The server's side of an exchange by SCRAM-SHA-256 (RFC 5802, RFC 7677) or SCRAM-SHA-256-PLUS, which
 // binds it to the TLS connection by the hash of the server's certificate (tls-server-end-point, RFC
-// 5929). Messages go in and out as bytes; any content and any length is safe. Nothing tells a user who
-// does not exist from a wrong password: the caller gives a mock verifier then.
+// 5929). Messages go in and out as bytes; any content and any length is safe. A client cannot distinguish an
+// unknown user from a wrong password: for an unknown user the caller passes a mock verifier.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class ScramExchange {
   std::vector<std::string_view> mechanisms() const;
 
   // Takes client-first-message and gives server-first-message. Errors: protocol_violation,
-  // feature_not_supported; invalid_authorization when somebody has taken the binding out of the offer.
+  // feature_not_supported; invalid_authorization if an attacker has removed the binding from the offer.
   Result<std::string> first(std::string_view mechanism, std::string_view message);
   // Takes client-final-message and gives server-final-message, when the password is right. Once, after a
   // first() that was ok. Errors: protocol_violation; invalid_password.

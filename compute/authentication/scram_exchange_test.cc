@@ -85,7 +85,7 @@ TEST_CASE("A binding is offered with a certificate, and cannot be taken out of t
 }
 
 TEST_CASE("A binding to another certificate is refused", "[scram]") {
-  // Somebody between the two, with a certificate of their own.
+  // An attacker between the two, with another certificate.
   ScramExchange exchange(pencil(), kHash);
   ScramClient client("pencil", "the hash of another certificate!");
   const auto challenge = exchange.first(client.mechanism(), client.first());

@@ -42,14 +42,14 @@ class BatchSet {
     if (finds_ == nullptr) finds_ = std::make_unique<FindSet>(cluster_);
     finds_->add(server, lookup, found);
   }
-  // Behind the operations that are there for its memory server, that installs the journal entry of so many
-  // bytes which stands there then (common/calls/batch_calls.h). For stages that run by calls.
+  // Adds an operation that installs the journal entry of that length, which stands at `entry` by then: behind
+  // the operations so far for its memory server (common/calls/batch_calls.h). For stages that run by calls.
   void install(layout::GlobalAddress entry, std::uint32_t length_bytes) {
     add({.kind = calls::BatchOperation::Kind::install, .length_bytes = length_bytes, .bytes = {}}, entry,
         nullptr, nullptr);
   }
-  // Likewise, that locks the record (calls::BatchOperation::record_of) if it is unlocked, and reads it.
-  // `from` gets the header word from which it was locked, or 0.
+  // Likewise adds an operation that locks the record (calls::BatchOperation::record_of) if it is unlocked,
+  // and reads it. `from` gets the header word that the lock replaced, or 0.
   void lock(layout::GlobalAddress address, std::uint64_t record, layout::HeaderWord lock, std::byte* local,
             std::size_t length_bytes, std::byte* from) {
     add({.kind = calls::BatchOperation::Kind::lock,
@@ -66,13 +66,13 @@ class BatchSet {
   void clear();
   // The same, of those for servers that cannot be reached any more.
   void clear_lacking();
-  // True if nothing but this server's batch holds operations.
+  // True if only this server's batch holds operations.
   bool only(layout::ServerId server) const;
   // The one server whose batch holds operations; nullopt: none does, or several do.
   std::optional<layout::ServerId> only_server() const;
 
   // Posts everything, waits for all of it, clears the batches, and counts operations and one round trip. The
-  // first error, if any; then the outcome of every operation is unknown, but for those on servers that are
+  // first error, if any; then the outcome of every operation is unknown, except those on servers that are
   // not lacking now (Cluster::lacks): their results are there.
   reactor::Task<Status> run(fabric::OperationCounters& counters);
   // The same, as one call a memory server where the database runs that stage two-sided. (Operations that are
@@ -86,7 +86,7 @@ class BatchSet {
   // The operations that were posted last were complete at once: this worker's processor has copied the bytes
   // itself, so that they cost more than operations do.
   bool was_complete_at_once() const { return complete_at_once_; }
-  // Counts what there is, of which nothing is posted.
+  // Counts the operations that were added; none of them is posted.
   void count(fabric::OperationCounters& counters) const;
   // Nothing but WRITEs and installs.
   bool only_writes() const;

@@ -24,7 +24,7 @@ inline std::optional<std::uint32_t> free_entry(const layout::Bucket& bucket) {
   return std::nullopt;
 }
 
-// Whether something of that length, which an entry or a bucket of a chain names, can be at that offset.
+// Whether an object of that length can lie at that offset; an entry or a bucket of a chain names it.
 inline bool place_within(std::uint64_t offset, std::uint64_t length_bytes, std::uint64_t region_bytes) {
   return offset % 8 == 0 && length_bytes <= region_bytes && offset <= region_bytes - length_bytes;
 }

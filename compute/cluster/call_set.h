@@ -26,8 +26,8 @@ class CallSet {
   // The same in two parts, for callers that post other operations in between, and count the round trip.
   void post(std::uint16_t method, fabric::OperationCounters& counters);
   reactor::Task<Status> finish(fabric::OperationCounters& counters);
-  // After errors that no request of this kind may end in: their memory servers are given up
-  // (Channel::give_up), so that locks of which nothing is known are undone once the slot is closed.
+  // After an error that no request of this kind may end in, gives up the memory servers that answered so
+  // (Channel::give_up). Then locks of unknown state are undone once the slot is closed.
   void give_up();
   // Whether that server's last call failed.
   bool failed(layout::ServerId server) const;

@@ -1,8 +1,8 @@
 // A worker's copy of the catalog (NAM-DB §6.1): refreshed by a call when a name is unknown or when a snapshot
 // shows another catalog version. A refresh costs what has changed since the last one (catalog_changes.h), and
-// keeps the objects of all else. It keeps those of tables that are still there: all that can have changed in
-// them is where their main buckets are, and which indexes they have. It keeps those of routines whose version
-// is the same, and that of the roles while none of them has changed.
+// keeps all other objects. A table that still exists keeps its object: only its arrays of main buckets and
+// its indexes can have changed. A routine of the same version keeps its object, and so do the roles while
+// none of them has changed.
 //
 // Tasks may refresh side by side: the latest version stays.
 #pragma once

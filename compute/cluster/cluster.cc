@@ -155,7 +155,7 @@ reactor::Task<Status> Cluster::join() {
   control::JoinClusterRequest request;
   for (const Link& link : links_) request.add_epochs(link.map.epoch);
   for (const std::string& address : options_.memory_servers) request.add_addresses(address);
-  // In this order: nobody may belong to a cluster whose server 0 will have to be restarted.
+  // In this order: no server may belong to a cluster whose server 0 will have to be restarted.
   for (std::size_t server = 0; server < links_.size(); ++server) {
     if (links_[server].away) continue;
     Status status =

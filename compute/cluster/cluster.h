@@ -2,10 +2,10 @@
 // Belongs to the worker's executor. A channel that fails stays failed: the worker then drops everything that
 // it knows of the cluster, destroys this object, and connects anew.
 //
-// A database on the disks of several memory servers, with the timestamp vector on server 0, bears the loss of
-// another server than 0: operations and calls that go there end in an error, and all else goes on. Such a
-// server may even be *away* from the beginning. Its place is then taken by a channel on which everything ends
-// at once in cannot_connect_now, and nothing of this object ever reaches it.
+// A database on the disks of several memory servers, with the timestamp vector on server 0, survives the loss
+// of any server but 0: operations and calls to the lost server end in an error, and everything else goes on.
+// Such a server may even be *away* from the beginning. Then a channel on which everything ends at once in
+// cannot_connect_now takes its place, and this object sends nothing to that server.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class Cluster {
  public:
   Cluster(reactor::Executor& executor, fabric::ClientFabric& fabric, ClusterOptions options);
 
-  // Connects to every memory server, but for those that are away, where that is borne, and checks that they
+  // Connects to every memory server, except those that are away, where that is borne, and checks that they
   // belong together. Once. Error memory_server_restarted when some but not all of them were restarted, or one
   // is another cluster's.
   reactor::Task<Status> connect();
@@ -82,9 +82,9 @@ class Cluster {
     return {place.server,
             links_[place.server].map.vector_offset + layout::kVectorWords_offset + 8 * place.index};
   }
-  // The region is at least so long: it was when this connected, or memory that the server has handed out ends
-  // there. Addresses from an earlier connection may lie beyond the region of a memory server that was
-  // restarted, where nothing but READs may go.
+  // A lower bound of the region's length, in bytes: its length when this connected, or the end of memory that
+  // the server has handed out since. Addresses from an earlier connection may lie beyond the region of a
+  // memory server that has restarted; only READs may go there.
   std::uint64_t known_bytes(layout::ServerId server) const { return links_[server].known_bytes; }
   void saw_memory(layout::GlobalAddress address, std::uint64_t length_bytes) {
     std::uint64_t& known_bytes = links_[address.server()].known_bytes;
@@ -100,7 +100,7 @@ class Cluster {
   bool flushed() const { return flushed_; }
   // 0: its memory servers keep nothing.
   std::uint64_t database_id() const { return database_id_; }
-  // Those of this compute server that the database's preset has, too.
+  // This compute server's optimisations that the database's preset has, too.
   const Optimisations& optimisations() const { return optimisations_; }
   TimestampClock& timestamps() { return timestamps_; }
   SoftTime& soft_time() { return soft_time_; }
@@ -109,10 +109,10 @@ class Cluster {
   bool bears_loss() const {
     return flushed_ && options_.memory_servers.size() > 1 && vector_parts_.count() == 1;
   }
-  // True once nothing goes on over this: any channel failed, or, where the loss of others is borne, that to
-  // server 0; or give_up().
+  // True once this connection is of no use: after give_up(), or once a channel has failed. If bears_loss(),
+  // only the channel to server 0 counts.
   bool failed() const;
-  // Nothing reaches that server over this any more, or ever did.
+  // The channel to that server has failed, or the server was away: no operation reaches it.
   bool lacks(layout::ServerId server) const { return links_[server].channel->failed(); }
   // The server was away when this connected.
   bool away(layout::ServerId server) const { return links_[server].away; }

@@ -22,7 +22,7 @@ class IndexCache {
   explicit IndexCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
   // Offsets of the leaves that hold the keys of [low, high), in the order of the keys, or backwards from the
-  // end if `descending`; at most `most`, and none behind the first gap in what is known.
+  // end if `descending`. At most `most` of them, up to the first gap in the cached pages.
   std::vector<std::uint64_t> leaves(std::uint32_t index, std::string_view low,
                                     std::optional<std::string_view> high, bool descending,
                                     std::size_t most) const;

@@ -2,12 +2,12 @@
 // compute server. Only a hint: a reader checks key and incarnation in the record's certified body and treats
 // a mismatch as a miss. The memory server follows from the hash and the table.
 //
-// A key takes one word, so that no location is ever torn: 16 bits of its hash (another key of the same set
-// has the same ones in one case of 65,536), the low 8 bits of the incarnation, and the offset. A set is a
-// cache line of eight words in two halves: a key that is looked up for the first time takes a place in the
-// second, and one that is found there changes places with one of the first; so keys that come once do not
-// push out those that come again. Lock-free: threads that change a set at once lose a key, never mix two.
-// Thread-safe.
+// A key takes one word, so that no location is ever torn. The word has 16 bits of the key's hash, the low 8
+// bits of the incarnation, and the offset. Another key of the same set has the same 16 bits in one case of
+// 65,536. A set is a cache line of eight words in two halves. A key that is looked up for the first time
+// takes a place in the second half; a key that is found there changes places with one in the first half. So
+// keys that come once do not push out keys that come again. Lock-free: threads that change a set at the same
+// time may lose a key, and never mix two. Thread-safe.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ class LocationCache {
   std::optional<CachedLocation> find(std::uint64_t key_hash);
   // Of a key that was looked up. An offset that does not fit (8 TiB and beyond) is not remembered.
   void insert(const layout::BucketEntry& entry);
-  // Of a key that was read with another: takes only a place that is free.
+  // Offers the location of a key that was read with another one: takes only a free place.
   void offer(const layout::BucketEntry& entry);
   // Whether the key's set has a free place. Keys are spread evenly over the sets: where the set of one, which
   // a lookup has in the processor's caches, is full, so are most others.

@@ -1,6 +1,6 @@
 // A worker's leases on its memory servers' regions. A region with copies may get another host, its
-// *primary*, while this worker still reaches the old one (memory/placement). So nothing that was read counts
-// before it is certain that each region was still where it was read. A lease says that for a while.
+// *primary*, while this worker still reaches the old one (memory/placement). So a read counts only once it is
+// certain that the region was still at the host where it was read. A lease guarantees that for a while.
 //
 // A memory server answers LEASE (common/calls/hot_calls.h) while no other host can let workers into its
 // region before kWorkerLease_ns have passed since the answer. So a lease counts from when its request was
@@ -8,11 +8,11 @@
 //
 // Transactions confirm their reads' regions in front of the log stage, at the end of one that only reads, and
 // behind each statement whose rows the client gets at once. Memory servers without a configuration store say
-// in their welcomes that no leases are needed, and cost nothing here. Others cost a call in half of that time
-// while transactions come, and nobody waits for it unless there was a pause.
+// in their welcomes that no leases are needed, and cost nothing here. Each other server costs a call in half
+// of kWorkerLease_ns while transactions come; a transaction waits for it only after a pause.
 //
-// A server whose channel was lost is let go of once the lease on it is over: a transaction that began before
-// that may have read there, and fails.
+// A server whose channel was lost stays in the list until its lease is over: a transaction that began before
+// that moment may have read there, and fails.
 //
 // One executor's thread. Each connection has one, beside its cluster.
 #pragma once
@@ -45,8 +45,8 @@ class PrimaryLeases {
   bool needed() const { return !leases_.empty(); }
   // Some transaction waits for a lease.
   bool awaited() const { return changed_.has_waiters(); }
-  // All that a transaction that began at `began_ns` has read until now was read where it is. False: not known
-  // without confirm(). Times are the executor's.
+  // True: all reads until now of a transaction that began at `began_ns` were at the regions' primaries.
+  // False: not known without confirm(). Times are the executor's.
   bool held(std::uint64_t began_ns);
   // The same, and waits for leases where they are over. Errors: serialization_failure where a region that was
   // read from may have moved; connection_failure once the cluster has failed; those of `user`'s interrupt.
@@ -62,7 +62,7 @@ class PrimaryLeases {
     bool over = false;  // the server is lost, and so is the lease
   };
 
-  // Lets servers go that are lost, and finds the earliest end of the other leases.
+  // Drops lost servers whose leases are over, and finds the earliest end of the other leases.
   void look(std::uint64_t now_ns);
   void renew(std::uint64_t now_ns);
   reactor::Task<void> ask(Lease* lease);

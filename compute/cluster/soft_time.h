@@ -4,8 +4,8 @@
 // what all readings say; they are apart by a round trip and the drift since. In DrTM's words the time is in
 // the middle, and DELTA is half of the distance.
 //
-// Times are nanoseconds of memory server 0's clock; where a moment is over for certain, and where it
-// certainly is not, different bounds are asked. Not thread-safe; a connection's own.
+// Times are nanoseconds of memory server 0's clock. Whether a moment is certainly over, and whether it is
+// certainly not over yet, are questions to different bounds. Not thread-safe; a connection's own.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,8 @@ struct TimeBounds {
 
 class SoftTime {
  public:
-  // Twice what the operating systems may turn each of two clocks, and a quartz's inaccuracy.
+  // Twice the rate by which an operating system may adjust each of the two clocks, and the inaccuracy of a
+  // quartz.
   static constexpr std::uint64_t kDrift_ppm = 2'500;
 
   explicit SoftTime(const Clock& clock) : clock_(clock) {}

@@ -45,7 +45,7 @@ struct StageTimes {
 // One wait of one transaction, which counts its round trips in `counters`. The clock is read twice.
 class StageTimer {
  public:
-  // Nothing is done where `times` is null.
+  // With null `times` it does nothing.
   StageTimer(StageTimes* times, const reactor::Executor& executor, const fabric::OperationCounters& counters)
       : times_(times), executor_(executor), counters_(counters) {
     if (times_ == nullptr) return;

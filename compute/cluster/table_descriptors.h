@@ -15,10 +15,10 @@ namespace namdb::txn {
 // Outside input: error corrupt_data when the description is malformed.
 Result<std::shared_ptr<storage::Table>> table_from_descriptor(const control::TableDescriptor& descriptor,
                                                               std::size_t server_count);
-// Of an index of that table. The same.
+// The same for an index of that table.
 Result<storage::IndexRef> index_from_descriptor(const control::IndexDescriptor& descriptor,
                                                 const storage::Table& table, std::size_t server_count);
-// Of a hash index of that table, whose entries are in the other.
+// The same for a hash index of that table, whose entries are in the other table.
 Result<storage::IndexRef> hash_index_from_descriptor(const control::TableDescriptor& descriptor,
                                                      const storage::Table& table, storage::TableRef entries);
 control::Column descriptor_of(const layout::Column& column);

@@ -1,7 +1,7 @@
 // Timestamps of transactions that choose theirs when they begin (RCC §4.4): 64 bits, nanoseconds of memory
-// server 0's clock as this compute server estimates it. Clocks that are apart cost aborts and the age of what
-// is read, never correctness; they are brought together with every heartbeat, and on demand, when the
-// timestamp of another transaction turns out to be newer.
+// server 0's clock as this compute server estimates it. Clocks that differ cost aborts and older reads, never
+// correctness. They are synchronised with every heartbeat, and on demand when a transaction meets a newer
+// timestamp.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class TimestampClock {
     last_ = std::max(last_ + 1, clock_.now_ns() + offset_ns_);
     return last_;
   }
-  // By how much memory server 0's clock seems to be ahead, modulo 2^64.
+  // The estimated lead of memory server 0's clock over this one, in ns, modulo 2^64.
   std::uint64_t offset_ns() const { return offset_ns_; }
   void meet(std::uint64_t timestamp) { last_ = std::max(last_, timestamp); }
   // Memory server 0's clock said `server_ns` at some moment from `sent_ns` of this one's until now.

@@ -120,7 +120,7 @@ void ChainLocks::give_back_space() {
 
 void ChainLocks::post(ChainLock& chain, layout::Stamp stamp) {
   chain.state = State::posted;
-  layout::store_word(chain.words, ~chain.expected.value());  // it stays if nobody answers
+  layout::store_word(chain.words, ~chain.expected.value());  // stays if no answer comes
   batches_.compare_and_swap(chain.main, chain.expected.value(), HeaderWord(stamp, false, true).value(),
                             chain.words);
   for (const ChainBucket& bucket : chain.buckets) {

@@ -46,16 +46,15 @@ class ChainLocks final : public HeldChains {
   // Space for each row's record.
   reactor::Task<Status> reserve_space();
   void give_back_space();
-  // Adds the bytes of the journal's chain items, by host: however many chains it turns out to be; at least,
-  // before anything is locked; and, after place(), exactly.
+  // Adds the bytes of the journal's chain items, by host: before anything is locked an upper bound (for any
+  // number of chains) and a lower bound, and after place() the exact number.
   void add_journal_bound(JournalBytes& bytes) const;
   void add_journal_least(JournalBytes& bytes) const;
   void add_journal_bytes(JournalBytes& bytes) const;
 
-  // In this order. post() adds a chain's CAS and READs to the batches; check() examines them once they
-  // completed; retry() posts the locks that are missing again, and returns an error when that takes too long;
-  // place() reads the buckets that the chains have more, and gives each row its entry. `stamp` is the
-  // commit's.
+  // In this order. post() adds a chain's CAS and READs to the batches. check() examines their results once
+  // they completed. retry() posts the missing locks again, and returns an error when that takes too long.
+  // place() reads further buckets of the chains, and gives each row its entry. `stamp` is the commit's.
   void post(std::size_t chain, layout::Stamp stamp) { post(chains_[chain], stamp); }
   void check();
   // A memory server did not answer: notes which of the locks that were posted are held.
@@ -127,7 +126,7 @@ class ChainLocks final : public HeldChains {
   void prefetch_behind(std::size_t chain) const;
   static void prefetch_behind(const ChainLock& chain, std::size_t row);
   void index_chains();
-  // Of the chain of that bucket, left or not: nothing leads back to one that was left.
+  // The position of the chain of that bucket, left or not. (Nothing leads back to a chain that was left.)
   std::optional<std::size_t> position_of(layout::GlobalAddress main) const;
   // The chain of that bucket that was left; null if there is none.
   const ChainLock* left_chain(layout::GlobalAddress main) const;
@@ -152,7 +151,7 @@ class ChainLocks final : public HeldChains {
   // Calls use(entry) for each new record that is placed.
   template <typename Use>
   void each_location(const Use& use) const;
-  // Of a chain that is locked, one bucket after the other.
+  // For a locked chain, one bucket after the other.
   static Status check_bucket(const ChainLock& chain, std::size_t bucket);
   static bool leads_on(const ChainLock& chain, std::size_t bucket);
   // Behind its last one.

@@ -191,7 +191,7 @@ void Commit::post_locks(const RowParts& part) {
     record.buffer = buffers_.take(record.buffer_bytes());
     if (!record.taken) {
       record.posted = true;
-      layout::store_word(record.buffer.data(), ~record.expected.value());  // it stays if nobody answers
+      layout::store_word(record.buffer.data(), ~record.expected.value());  // stays if no answer comes
       batches_.compare_and_swap(address, record.expected.value(), lock_word().value(), record.buffer.data());
     }
     if (timestamps != nullptr) timestamps->read_behind_lock(*record.access, batches_);

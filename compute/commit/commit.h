@@ -91,7 +91,8 @@ class Commit final : private JournalContents {
 
   // Records, and chains behind them. Where there are many, others have their turn between parts of them.
   std::size_t rows() const { return records_.size() + chains_.size(); }
-  // That a commit into few chains has no more rows in a turn than others. `turns`: so many times the rows.
+  // Parts of the commit's rows: a commit into few chains takes no more rows in a turn than others do.
+  // `turns`: so many times the rows.
   RowParts parts_of_rows(std::size_t turns = 1) const;
   Status plan(const RowParts& part);
   JournalBytes journal_bound() const override;
@@ -105,7 +106,7 @@ class Commit final : private JournalContents {
   void post_locks(const RowParts& part);
   // Where it locks and validates in one call: READs behind the CASes that are in the batches.
   void check_behind_locks();
-  // After an operation that failed: it was one on a server that the commit writes to.
+  // After a failed operation: whether the commit writes to a lost server.
   bool needs_lost() const;
   void note_locks();
   Status check_locks();
@@ -135,7 +136,7 @@ class Commit final : private JournalContents {
   bool has_published();
   reactor::Task<Status> publish();
   void add_installs(const RowParts& part);
-  // True: the install is under way, and nobody needs to wait for it.
+  // True: the install is under way, and no task needs to wait for it.
   bool install_passively();
   // True: install and publish go on in the background.
   bool defer_install();

@@ -51,7 +51,7 @@ reactor::Task<Status> EngineTransaction::find_each(storage::TableRef table, stor
   return protocol::find_each(this, std::move(table), std::move(index), std::move(ranges), use, &rows);
 }
 
-// The transaction's own error is `lost`, and stays if nobody knows.
+// The transaction's own error is `lost`, which stays if the outcome is unknown.
 reactor::Task<Status> EngineTransaction::ask_outcome(txn::CommitId commit, Status lost) {
   // Not within the switch: g++ 12 then gives the coroutine a frame that is resumed at the wrong place.
   const txn::CommitOutcome outcome = co_await worker().outcomes.find(commit, this);

@@ -83,7 +83,7 @@ TEST_CASE("hostile bytes end every chain's lock in a decision, and lead it nowhe
     chains.add(access);
     REQUIRE(scene.worker.run(chains.reserve_space()).ok());
     fill_with_hostile_bytes(scene.worker, random);
-    // Nobody waits for it.
+    // No transaction waits for it.
     scene.bytes.word(main, layout::HeaderWord(scene.bytes.word(main) & ~std::uint64_t{1}).value());
     const layout::Stamp stamp{kOwnSlot, static_cast<std::uint32_t>(round) + 1};
     for (std::size_t i = 0; i < chains.size(); ++i) chains.post(i, stamp);

@@ -74,7 +74,7 @@ TEST_CASE("a lease counts from when it was asked for, and is asked for again in 
   scene.worker.executor.run_ready();
   CHECK(scene.asked == 1);
   scene.worker.executor.advance(1);
-  CHECK(scene.worker.leases.held(1));  // nobody waits for the new one
+  CHECK(scene.worker.leases.held(1));  // no transaction waits for the new one
   scene.worker.executor.run_ready();
   CHECK(scene.asked == 2);
   scene.granted = false;

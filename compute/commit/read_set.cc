@@ -111,7 +111,7 @@ class ReadSet::Round {
 // An entry is added before the commit of the row that it leads to. A transaction that finds an entry before
 // its record is locked has that record, or its absence, in its read set. A transaction that does not find it
 // reads the range again before the commit that adds it does, and so comes before it. An entry that is gone
-// led to no version that anybody sees.
+// led to no version that a transaction can see.
 //
 // The transaction's own entries are those that its commit adds. The entry of a row that it changes otherwise
 // was there when the range was read, or another transaction has moved the row there since.

@@ -44,9 +44,9 @@ class ReadSet {
   // Read in one READ, and so at one moment.
   bool single() const { return ranges_.empty() && buckets_.empty() && records_.size() <= 1; }
 
-  // Ok: at a moment after this was called everything was as it was read, and no other transaction held it.
-  // Error serialization_failure. `own_lock`: the lock word of this transaction in records; `chains`: those
-  // that it holds, or null.
+  // Ok: at some moment after this call began, every read was still valid, and no other transaction held a
+  // lock on it. Error serialization_failure. `own_lock`: the lock word of this transaction in records;
+  // `chains`: those that it holds, or null.
   reactor::Task<Status> validate(TransactionState* transaction, layout::HeaderWord own_lock,
                                  const HeldChains* chains);
   // The same in two parts, for READs that are sent with others, all to that server: adds them, unless some
@@ -68,7 +68,8 @@ class ReadSet {
   };
   // One round trip: READs of `count` records and buckets from the position on, where buckets follow records.
   class Round;
-  // The catalog has changed since the transaction began: the indexes of all ranges are there all the same.
+  // Called when the catalog has changed since the transaction began: checks that the indexes of all ranges
+  // still exist.
   reactor::Task<Status> find_indexes(TransactionState* transaction);
   class RangeCheck;
   // From ranges_[*next] on, until there are so many.

@@ -1,12 +1,11 @@
-// Validation by reading again (DrTM+H §3): all that a transaction has only read is compared with what stands
-// there now, while it holds its locks. For protocols whose locks, if they take any as they read, keep rows
-// from being changed.
+// Validation by reading again (DrTM+H §3): while a transaction holds its locks, everything that it has only
+// read is compared with the present contents of the region. For protocols whose read locks, if there are any,
+// keep rows from being changed.
 //
 // A READ shows words of different moments. A record's header and body belong together when they have the same
 // stamp. A chain's lock word and its buckets do not say so by themselves: the lock word may be newer than the
-// buckets beside it. Validation, which is posted after that READ completed, compares both: while the lock
-// word stays the same nothing in the chain changes, so buckets that are still the same were the same all the
-// time.
+// buckets beside it. Validation is posted after that READ completed, and compares both. While the lock word
+// stays the same nothing in the chain changes, so buckets that are still the same were the same all the time.
 #pragma once
 
 #include <utility>

@@ -24,7 +24,7 @@ class RoomItems final : public layout::JournalItems {
   using Pieces = std::vector<Piece>;
   // Several are full: enough for a round trip.
   bool has_enough() const { return full_.size() * kPiece_bytes >= fabric::kMaxOperation_bytes; }
-  // Those that are full, in order.
+  // The full pieces, in order.
   Pieces take_full() { return std::exchange(full_, {}); }
   // The rest; no more items come.
   Pieces take_rest() {

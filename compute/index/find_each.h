@@ -1,6 +1,6 @@
-// The rows of several ranges of one secondary index, read side by side: their entries are asked for together,
-// and so are the records of these, 64 ranges at a time. The entries of a hash index come range after
-// range.
+// The rows of several ranges of one secondary index, read side by side, 64 ranges at a time: the entries of
+// all these ranges are requested together, and then the records of all entries. The entries of a hash index
+// come range after range.
 #pragma once
 
 #include <vector>

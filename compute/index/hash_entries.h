@@ -1,16 +1,16 @@
 // Hash indexes in a transaction. Their entries are rows of tables of their own (common/layout/hash_entry.h),
-// which the transaction reads and writes like any others: so locks, journal, versions, validation,
-// growth and reclaim are those of tables, and only the following is their own.
+// which the transaction reads and writes like any other rows. So locks, journal, versions, validation, growth
+// and reclaim are those of tables. Only the following is special.
 //
 // Writing: a commit that changes a row's values in an index first adds the deletion of the old entry and the
 // insertion of the new one to its own write set. An entry and its row are written by one commit: a
 // transaction that sees the one version sees the other. A unique index has one entry for its values, so a
-// second one is a duplicate key like that of a table; the commit's own rows count with the values that it
-// leaves in them, so rows may swap their values.
+// second entry is a duplicate key as in any table. The commit's own rows count with the values that the
+// commit leaves in them, so rows may swap their values.
 //
-// Reading: the chain of the values is READ, then its entries, then their rows, whose values decide once more:
-// without a snapshot the three may be of different moments until the commit has validated them. Validation
-// compares the chain's buckets, so no entry has come: there are no phantoms.
+// Reading: the chain of the values is READ, then its entries, then their rows. The rows' values are checked
+// again: without a snapshot the three may be of different moments until the commit has validated them.
+// Validation compares the chain's buckets, so it detects a new entry: there are no phantoms.
 //
 // Building, while others write (schema/hash_index_builder.h): every transaction that may still commit knows
 // of the index and adds entries for its own writes. The builder enters a row in a transaction that reads it;

@@ -1,11 +1,12 @@
 // The entries of a range of a secondary index, some at a time, in the order of the index.
 //
-// They come by calls, or from leaves that are READ where the pages above them are cached (txn::IndexReads): a
-// leaf that certifies, of that index and with the wanted key between its fences, saw every change that had
-// finished when the READ was posted, like a call that was posted then. The next leaf's keys must begin where
-// the last one's end; where that is not so, a page was split or freed meanwhile, and a call goes on.
+// They come by calls, or from leaves that are READ if the pages above them are cached (txn::IndexReads). A
+// leaf counts if it certifies for that index and has the wanted key between its fences. Then it shows every
+// change that had finished when the READ was posted, like a call that was posted at that time. The next
+// leaf's keys must begin where the last leaf's end. If they do not, a page was split or freed meanwhile, and
+// a call continues the search.
 //
-// Entries that were read and not yet handed out stay good: an entry that a snapshot needs is not removed, and
+// Entries that were read and not yet handed out stay valid: no entry that a snapshot needs is removed, and
 // entries that are added later belong to commits that the snapshot does not show.
 #pragma once
 

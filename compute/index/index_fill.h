@@ -1,8 +1,8 @@
 // Adding the rows of a table to an index that is being built, while others write.
 //
 // Every transaction that may commit knows of the index already and adds entries for the rows that it changes.
-// So the builder adds entries for the versions that snapshots show which are taken then, and none is missing
-// afterwards: a later version has its entry from its own commit.
+// So the builder adds entries for the versions that its snapshots show, which are taken after that. No entry
+// is missing afterwards: a later version has its entry from its own commit.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // A random sample of the keys that an index of a table has, or would have, to choose its parts by.
 //
-// Rows lie in the order of their keys' hashes, which does not depend on their values' order: the first ones
-// of every memory server are as good as any. Nothing depends on the sample but how even the parts are.
+// Rows lie in the order of their keys' hashes, which is independent of the order of their values: so the
+// first rows of every memory server are a random sample. The sample decides only how even the parts are.
 #pragma once
 
 #include <cstddef>

@@ -1,15 +1,15 @@
 // The entries of secondary indexes that a commit changes: entries of new images are added, those of displaced
 // ones are marked as in doubt (common/calls/index_calls.h), before the journal.
 //
-// The changes are posted together with the locks, and cost no round trip: the memory server does not have
-// such an entry checked before a commit must have its locks, and a commit that takes longer sends its changes
-// again. A commit that gets no locks leaves doubts behind: so where many conflict, changes are sent under the
-// locks, in a round trip of their own. The same holds where the commit adds to a unique index, and where it
-// took its locks earlier.
+// The changes are posted together with the locks, and cost no round trip. The memory server delays the check
+// of such an entry until the commit must have its locks. A commit that takes longer sends its changes again.
+// A commit that gets no locks leaves doubts behind: so where many conflict, changes are sent under the locks,
+// in a round trip of their own. The same holds where the commit adds to a unique index, and where it took its
+// locks earlier.
 //
-// Because every entry is confirmed before the journal, a complete journal entry says that the indexes have
-// all entries that its images need: after its owner's death nothing is to be done for them, and no index can
-// fail a commit that may not abort any more. Entries that an aborted or dead commit leaves behind are in
+// Every entry is confirmed before the journal is written. So a complete journal entry proves that the indexes
+// have all entries that its images need: after the owner's death no index has to be repaired, and no index
+// can fail a commit that may not abort any more. Entries that an aborted or dead commit leaves behind are in
 // doubt, and are checked by a janitor.
 //
 // Unique: add first, then check. The reply to an add has the other primary keys with entries under the same

@@ -1,7 +1,7 @@
 // The newest versions of some records, which decide whether an index entry still holds.
 //
-// The answers are about the moment of the call or a later one: they show all writes of a commit that held the
-// record's (or for a new row, its chain's) lock before the call began, and has released it. A record that
+// The answers are of the moment of the call or of a later one: they show all writes of a commit that held the
+// record's lock (for a new row, its chain's) before the call began, and has released it since. A record that
 // another transaction has locked, or whose newest version the transaction does not see, is undecided. The
 // transaction's own lock of a record hides nothing; its own writes are not in the answers.
 #pragma once

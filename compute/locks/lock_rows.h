@@ -1,13 +1,13 @@
 // The rows of locks with names, as one transaction reads and changes them.
 //
 // A lock that is held has a row in the table kLocksTable. One session's lock has the slot and the number of
-// its owner in it. A lock that sessions share has kShared as the slot, and how many they are as the number;
-// each of them has a row of its own in kLockSharesTable, with the lock's name and a place from 1 on. There
-// are no gaps between the places.
+// its owner in it. A shared lock has kShared as the slot, and the number of its sessions as the number. Each
+// of these sessions has a row of its own in kLockSharesTable, with the lock's name and a place: 1, 2 and so
+// on, without gaps.
 //
 // Each change of a lock writes its row in kLocksTable: so no two transactions change one lock at a time,
-// whatever the protocol. Errors are those of the transaction; serialization_failure, if its rows are not of
-// one moment.
+// whatever the protocol. Errors: those of the transaction; serialization_failure if the rows that it read are
+// not of one moment.
 //
 // Belongs to the transaction's executor.
 #pragma once
@@ -44,23 +44,23 @@ class LockRows {
   // Once: begins the transaction, and reads the locks in it. A name may be there twice. Finds the tables, or
   // makes them: that of shares only if `shares`.
   reactor::Task<Status> read(std::vector<LockName> names, bool shares);
-  // Of the lock with that number in `names`, as it is with the changes.
+  // The mode of the lock with that number in `names`, as it is with the changes.
   LockMode mode(std::size_t lock) const { return locks_[places_[lock]].mode; }
   // One, or those that share it in the order of their places.
   const std::vector<LockOwner>& owners(std::size_t lock) const { return locks_[places_[lock]].owners; }
 
-  // The lock belongs to that owner from now on, who shares it with nobody yet if it is shared.
+  // The lock belongs to that owner from now on. If it is shared, this owner is the first to share it.
   Status set_exclusive(std::size_t lock, const LockOwner& owner);
   Status set_shared(std::size_t lock, const LockOwner& owner);
   // The lock is shared: by that owner, too; in the place of an owner, if there is `instead`, as there must be
   // if it has kMostShares.
   Status add_share(std::size_t lock, const LockOwner& owner, std::optional<std::size_t> instead);
   Status remove_share(std::size_t lock, std::size_t owner);
-  // Nobody has the lock from now on.
+  // The lock is free from now on.
   void erase(std::size_t lock);
 
   bool has_changes() const { return transaction_->has_writes(); }
-  // Also without changes: until then nothing says that the rows that were read are of one moment. A row
+  // Needed also without changes: only the commit proves that the rows that were read are of one moment. A row
   // that another session has inserted meanwhile is a serialization_failure.
   reactor::Task<Status> commit();
 

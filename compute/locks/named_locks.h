@@ -53,9 +53,10 @@ class NamedLocks {
   Holder draw_holder();
   // The lease under which this worker's sessions take locks now.
   reactor::Task<Result<std::shared_ptr<const SlotLease>>> lease();
-  // Takes those that are free, or whose holders have ended, in one transaction; of the others `taken` stays
-  // false. A lock that the holder alone shares may become exclusive; it does not become shared so. Not
-  // free is also what LockRows::kMostShares sessions share. `lease` is the holder's.
+  // Takes, in one transaction, the locks that are free or whose holders have ended; `taken` stays false for
+  // the others. A lock that the holder alone shares may become exclusive; an exclusive lock does not become
+  // shared in this way. A lock that LockRows::kMostShares sessions share is not free, either. `lease` is the
+  // holder's.
   reactor::Task<Status> try_take(std::vector<WantedLock>* wanted, const SlotLease* lease, Holder holder);
   // Gives locks back, in the background, until that is done or their lease has ended.
   void release(std::vector<Release> given, std::shared_ptr<const SlotLease> lease, Holder holder,

@@ -13,8 +13,8 @@
 //   there    none         aborted, if the slot in which it would have committed has ended: part 1 is written
 //                         then, so that this stays the answer; else in progress
 //
-// Both writers of part 1 insert the same key, and so at most one of them commits: "aborted" is never said of
-// a transaction that commits later, whatever is believed about its slot.
+// Both writers of part 1 insert the same key, so at most one of them commits. So the answer "aborted" is
+// never given for a transaction that commits later, even if its slot was wrongly taken for ended.
 //
 // Rows of ids that are older than kKept_us are erased, now and then as more ids are given. One for each
 // worker; belongs to the executor's thread.

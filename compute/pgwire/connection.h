@@ -76,7 +76,7 @@ class Connection : private sql::CopySource {
   bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
   // It is to end after its transaction, and has none.
   bool is_drained() const;
-  // Error: nobody waits for the running statement any more.
+  // Error: the client does not wait for the running statement any more.
   Status check_client();
   // Sends the reason and ends the connection, while nothing runs.
   reactor::Task<void> end_with(Status reason);
@@ -120,7 +120,7 @@ class Connection : private sql::CopySource {
   // --- connection_messages.cc ---
   void begin_query(std::string_view query);
   reactor::Task<Step> handle(Frame frame);
-  // Handles a message that neither runs anything nor looks anything up; absent: another message.
+  // Handles a message that neither runs a statement nor reads the catalog; absent: another message.
   std::optional<Step> handle_at_once(const Frame& frame);
   reactor::Task<void> handle_query(std::string_view payload);
   reactor::Task<Status> handle_parse(std::string_view payload);

@@ -105,7 +105,7 @@ Task<Connection::Step> Connection::start_up() {
 }
 
 Task<Connection::Step> Connection::answer(EncryptionRequest request) {
-  // Bytes that came with the request were sent before the client knew the answer, perhaps by somebody
+  // Bytes that came with the request were sent before the client knew the answer, perhaps by an attacker
   // between.
   if (!unread().empty()) {
     fatal(Status(ErrorCode::protocol_violation, "received unencrypted data after an encryption request"));

@@ -112,7 +112,7 @@ TEST_CASE("TLS 1.2 is spoken, older versions are not", "[tls]") {
 
 TEST_CASE("bytes behind the request for TLS are refused", "[tls]") {
   TlsWorld world;
-  // Somebody between client and server puts plain messages before those of the client.
+  // An attacker between client and server puts plain messages before those of the client.
   TestClient client(world);
   client.pipe().peer = "192.0.2.7:4000";
   client.connect();

@@ -27,9 +27,9 @@ struct Piece {
   std::string name;
   std::vector<std::string> reads;
   std::vector<std::string> writes;
-  // Changed, too; but in a way that does not depend on what was there, so that the order of two such changes
-  // does not matter: 5 more in a column that the piece does not show to anybody, or a row with a key that no
-  // other has.
+  // Also changed, but independently of the old contents, so that the order of two such changes does not
+  // matter. Examples: 5 more in a column whose value the piece does not return, or a row with a key that no
+  // other row has.
   std::vector<std::string> commutes;
   // Pieces before it whose results it uses. All others may come in any order.
   std::vector<std::string> needs;

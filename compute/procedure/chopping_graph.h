@@ -4,9 +4,10 @@
 // (between pieces of different transactions that conflict). All transactions are thought to run beside
 // another one of the same procedure.
 //
-// Two pieces of a procedure are in such a cycle exactly if they are connected where its own S-edges are left
-// out and every other transaction is one node: its pieces are connected by its S-edges anyway. So the finest
-// chopping of one procedure does not depend on how the others are chopped, and there is one finest chopping.
+// Two pieces of a procedure are in such a cycle exactly if they are connected in the graph without the
+// procedure's own S-edges, where every other transaction is one node (its S-edges connect its pieces anyway).
+// So the finest chopping of one procedure does not depend on how the others are chopped, and there is one
+// finest chopping.
 //
 // Pieces that can end the procedure come before all that others can see: they are reordered to the front, or
 // merged with the pieces that change something before them.

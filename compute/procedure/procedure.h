@@ -1,7 +1,7 @@
 // The public interface of stored procedures, against which a shared library for `nam-computed
 // --procedure-library` is compiled. A procedure is a coroutine over a Context. It runs inside one
-// transaction, may be run again from the start when that transaction conflicts (so it must have no effects
-// but through the context), and does not see which protocol, transport or memory servers are below it.
+// transaction, and does not see the protocol, transport or memory servers below it. After a conflict of the
+// transaction it runs again from the start, so it must have effects only through the context.
 //
 //   Task<Status> transfer(Context& c) {
 //     const RowId from = c.get(0, Key(c.schema(0)).integer(c.integer(0)).bytes());

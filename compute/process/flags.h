@@ -63,8 +63,8 @@ struct Flags {
 std::optional<Flags> parse_flags(int argc, char** argv, int& exit_code);
 
 // The same again, when the process is told to read its configuration anew. `before`: the flags in force.
-// Error configuration, also when the file is gone, or has lost the rules or the certificate, perhaps because
-// somebody is writing it: nobody gets in by that. Nothing is printed.
+// Error configuration, also if the file is gone, or lacks the rules or the certificate, perhaps because it is
+// being written: so no client gets in by such a file. Nothing is printed.
 Result<Flags> reread_flags(int argc, char** argv, const Flags& before);
 
 }  // namespace namdb::compute

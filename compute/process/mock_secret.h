@@ -1,5 +1,5 @@
-// The secret from which the questions to SQL clients are derived that give the name of nobody, so that
-// they are those of a user with a password.
+// The secret from which the SCRAM challenges for unknown user names are derived, so that these look like the
+// challenges for a user with a password.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 namespace namdb::compute {
 
 using MockSecret = std::array<unsigned char, 32>;
-// Derived from the cluster's key, so that all compute servers have the same one. Without a key it is in a
-// file of the data folder, which is made if it is missing: one that stays. Errors: configuration.
+// Derived from the cluster's key, so that all compute servers have the same one. Without a key the secret is
+// in a file of the data folder, which is made if it is missing, and stays. Errors: configuration.
 Result<MockSecret> mock_secret(const fabric::ClusterKey* key, const std::string& data_folder);
 
 }  // namespace namdb::compute

@@ -1,8 +1,8 @@
-// Locks that transactions met and whose owners may be dead. Memory server 0 decides what became of the
-// commits of a dead compute server (memory/coordinator/decider.h). Once that is done the slot is closed: the
-// commits that were committed are installed, and hold no lock. So a lock under a closed slot is that of a
-// commit that was undone, or never wrote a journal entry. Nothing of it was installed, and this undoes the
-// lock by a CAS from exactly its value:
+// Locks that transactions met and whose owners may be dead. Memory server 0 decides the commits of a dead
+// compute server (memory/coordinator/decider.h). Once that is done the slot is closed: the commits that were
+// committed are installed, and hold no lock. So a lock under a closed slot is that of a commit that was
+// undone, or never wrote a journal entry. Nothing of it was installed, and this undoes the lock by a CAS from
+// exactly its value:
 //
 //   a record          to the header word of the body that stands there
 //   a bucket chain    to the same stamp, unlocked
@@ -48,7 +48,7 @@ class DeadLocks final : public LockResolver {
     std::uint32_t body_bytes = 0;
   };
   reactor::Task<void> look_into(std::uint32_t slot);
-  // That slot first.
+  // The slots to ask server 0 for, `slot` first.
   std::vector<std::uint32_t> slots_to_ask_for(std::uint32_t slot) const;
   void remember_closed(std::uint32_t slot);
   // True once the slot is closed, false where it is alive, or the channel has failed.

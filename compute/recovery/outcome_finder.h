@@ -1,6 +1,6 @@
-// Finds out what became of commits whose connection was lost: asks memory server 0, over the worker's next
-// connection, until the decider has closed the commit's slot (memory/coordinator/outcomes.h). A client so
-// learns the truth a moment later, instead of that the outcome is unknown.
+// Finds the outcomes of commits whose connection was lost: asks memory server 0, over the worker's next
+// connection, until the decider has closed the commit's slot (memory/coordinator/outcomes.h). So a client
+// gets the outcome a moment later, instead of the error unknown_outcome.
 //
 // Lives as long as the worker, across its connections; belongs to its executor.
 #pragma once

@@ -6,8 +6,8 @@
 //   ready     for transactions whose snapshots show that version of the catalog
 //
 // After an error nothing of the index is left. If the builder dies, the catalog drops the index, and so do
-// memory servers that held parts for the builder; other workers discard what is built by then, since the
-// catalog does not have it.
+// memory servers that held parts for the builder. Other workers discard parts that were finished by then,
+// since the catalog lacks their index.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ class BuildSteps {
   SchemaWorker& worker_;
 };
 
-// The pause between two looks at something that others have to do first.
+// The pause, in ns, between two checks of a condition that other processes have to fulfil.
 inline constexpr std::uint64_t kPoll_ns = 2 * kMillisecond_ns;
 
 }  // namespace namdb::schema

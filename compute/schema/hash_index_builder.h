@@ -2,10 +2,11 @@
 // catalog its index is then *building*, and the steps are those of build_steps.h.
 //
 // Rows are entered by transactions, some rows in each (index/hash_entries.h). A transaction that meets a
-// conflict is tried again with fewer rows, so that a row which others write all the time delays no other.
+// conflict is tried again with fewer rows, so that a row that other transactions write all the time delays no
+// other row.
 //
-// If the builder dies, the catalog drops the index with the peer, and the memory that memory servers keep for
-// it is found like that of other tables that the catalog does not have (recovery/orphan_tables.h).
+// If the builder dies, the catalog drops the index with the peer. Workers find the memory that memory servers
+// still keep for the index as they find that of other orphan tables (recovery/orphan_tables.h).
 #pragma once
 
 #include <cstdint>

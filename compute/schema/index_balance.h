@@ -1,10 +1,10 @@
 // Rebuilds indexes whose parts are uneven.
 //
 // Each compute server that has been told to do so compares, at intervals, what the memory servers have of
-// each index (index_split.h says which are uneven). The catalog lets one of them rebuild an index at a time;
-// another one that comes later asks to replace an index that has been replaced, and is refused. The catalog
-// also remembers how large the index was, so that no compute server rebuilds it again soon, even one that
-// starts anew.
+// each index (index_split.h says which are uneven). The catalog lets only one compute server at a time
+// rebuild an index. If another one comes later, it asks to replace an index that has already been replaced,
+// and is refused. The catalog also remembers how large the index was, so that no compute server rebuilds it
+// again soon, even one that starts anew.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class IndexBalance {
 
   IndexBalance(Options options, LogLine log) : options_(options), log_(std::move(log)) {}
 
-  // When it is time, and no earlier one is under way: rebuilds one index in the background, if there is one
-  // that is uneven. `gate` has the task, which holds `worker`; `builder` lives as long as that one.
+  // If a rebuild is due and none is under way, rebuilds one uneven index, if there is one, in the background.
+  // `gate` counts the task, which holds `worker`; `builder` lives as long as `worker`.
   void run_if_due(std::shared_ptr<SchemaWorker> worker, TreeIndexBuilder& builder, reactor::Gate& gate);
 
  private:

@@ -1,6 +1,6 @@
-// A scan of a part of a table, for work that goes through all of it in the middle of others' transactions: in
-// one snapshot, which has all that was committed before the scan began, and for a share of the time that a
-// transaction may take.
+// A scan of a part of a table, for work that goes through the whole table beside other transactions. A part
+// is read in one snapshot, which shows all commits from before the scan began, and within a share of the time
+// that a transaction may take.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Creating, altering and dropping tables.
 //
-// A table is created together with the indexes of its UNIQUE constraints: all are begun in the catalog,
-// prepared on the memory servers, and finished in one step of the catalog, so no transaction sees the table
+// A table is created together with the indexes of its UNIQUE constraints. All are begun in the catalog,
+// prepared on the memory servers, and finished in one step of the catalog. So no transaction sees the table
 // without its indexes. If the creator dies before that, nothing is left: the catalog forgets what the creator
 // had begun, and heartbeats find what memory servers keep for it (recovery/orphan_tables.h).
 #pragma once

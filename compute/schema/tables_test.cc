@@ -81,7 +81,7 @@ TEST_CASE("a table is prepared on all memory servers side by side; if one refuse
     Scene scene(refused);
     const Status status = scene.create();
     CHECK(status.code() == ErrorCode::out_of_memory);
-    CHECK(scene.calls[control::PREPARE_TABLE] == 3);  // nobody waits for the answer of another
+    CHECK(scene.calls[control::PREPARE_TABLE] == 3);  // no call waits for another's answer
     CHECK(scene.calls[control::DISCARD_TABLE] == 3);
     CHECK(scene.calls[control::FINISH_CREATE_TABLE] == 1);
     CHECK(scene.finish.abandon());

@@ -17,8 +17,8 @@ struct SequenceState {
   // The last number that was given; or, unless it `is_given`, the one to be given first.
   std::int64_t last = 0;
   bool is_given = false;
-  // Drawn by each change of the sequence but the giving of numbers: numbers that were taken from the row
-  // while it had another one do not count any more. 0: the table is of a time when there was none.
+  // Each change of the sequence draws a new epoch, except when a worker takes numbers. Numbers that were
+  // taken under another epoch do not count any more. 0: the table has no column for epochs.
   std::int64_t epoch = 0;
 };
 

@@ -1,4 +1,5 @@
-// Sequences: numbers each of which is given at most once, to whichever transaction asks, also if it aborts.
+// Sequences: each number is given at most once, to any transaction that asks, even if that transaction
+// aborts.
 //
 // A sequence is a row of the table kTable. A worker takes a block of numbers from it by a transaction of its
 // own, and gives them without further ado: most numbers cost nothing. So numbers of several workers do not
@@ -6,9 +7,9 @@
 // blocks are of one number, tasks that ask at the same time take theirs together.
 //
 // A change of the sequence (restart(), alter(), drop()) draws another epoch for its row. A worker trusts its
-// block for kTrusted_ns since it last saw the row, and then looks whether the epoch is still the same; if
-// not, the rest of the block is not given. A change returns once all blocks of before have lost that trust:
-// so a task that asks afterwards, on any compute server, gets numbers as the change has it.
+// block for kTrusted_ns after it last saw the row. Then it checks that the epoch is still the same; if it is
+// not, the worker drops the rest of the block. A change returns once all blocks of before have lost that
+// trust: so a task that asks afterwards, on any compute server, gets numbers as the change has it.
 //
 // One for each worker; belongs to the executor's thread.
 #pragma once

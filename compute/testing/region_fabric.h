@@ -1,4 +1,4 @@
-// Memory servers that are nothing but their bytes: a fabric whose operations take effect at once, in the
+// Memory servers that consist of their bytes only: a fabric whose operations take effect at once, in the
 // order in which they are posted, on memory that the test writes and reads. Calls go to handlers that the
 // test gives; a method without one answers with nothing, which is an empty message.
 //

@@ -1,4 +1,4 @@
-// The objects that transactions share on a worker, over memory servers that are nothing but bytes: so one
+// The objects that transactions share on a worker, over memory servers that consist of bytes only: so one
 // piece of a transaction can be run on bytes that a test has put there. One table, of key, value and padding;
 // everything else in the catalog is missing. Locks that transactions meet are only noted.
 #pragma once

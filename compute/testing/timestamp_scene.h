@@ -27,7 +27,7 @@ class TimestampScene : public ProtocolScene {
            record);
     bytes.lease(record, lease);
   }
-  // Somebody commits a newer version of it.
+  // Another transaction commits a newer version of it.
   void overwrite(layout::GlobalAddress record, std::int64_t key, std::uint64_t timestamp) {
     const layout::RecordLayout& layout = worker.table->record;
     if (layout.ring_slots != 0) {

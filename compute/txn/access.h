@@ -59,7 +59,7 @@ struct Access {
   bool writes_in_place() const { return lookup.has_record(); }
 };
 
-// Those of one transaction.
+// The accesses of one transaction.
 using Accesses = reactor::BlockVector<Access, 8>;
 
 }  // namespace namdb::protocol

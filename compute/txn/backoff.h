@@ -1,10 +1,10 @@
 // How long a worker's transactions wait before they are tried again: at random, within bounds that double
-// with each attempt. The bounds depend on how long an attempt takes here, since that is how long others are
-// in the way, and on contention, the share of this worker's recent attempts that ended in a conflict. Under
-// high contention even the first retry waits for about as many attempts of others as conflict for one that
-// commits, so that some transaction commits. Under low contention no transaction waits long, even after
+// with each attempt. The bounds depend on the duration of an attempt here, since rivals hold their locks
+// about as long, and on contention, the share of this worker's recent attempts that ended in a conflict.
+// Under high contention even the first retry waits for about as many attempts of others as conflict for one
+// that commits, so that some transaction commits. Under low contention no transaction waits long, even after
 // several conflicts: otherwise one that conflicts often would lose to all that begin later. After very many
-// conflicts the cause is not a rival but a lock that stays, as of a compute server that has died: the
+// conflicts the cause is not a rival but a lock that stays, such as that of a dead compute server. Then the
 // transaction waits for the longest time allowed, so that the lock can be undone.
 #pragma once
 
@@ -28,7 +28,7 @@ class Backoff {
     attempt_ns_ += counted_ns / kSmoothing;
     attempt_ns_ -= std::min(attempt_ns_, attempt_ns_ / kSmoothing);
   }
-  // It will be tried again.
+  // The attempt met a conflict: the transaction will be tried again.
   void met_conflict() { conflicts_ = std::min(conflicts_ + kAll / kRecent, kAll); }
   // From 0 to kAll.
   std::uint64_t contention() const { return conflicts_; }
@@ -36,7 +36,7 @@ class Backoff {
   // At most so long before attempt `attempt` (1 = first retry), and at least half of it.
   std::uint64_t bound_ns(std::uint32_t attempt) const {
     const std::uint64_t attempt_ns = std::min(attempt_ns_, options_.max_backoff_ns);
-    // Of ten attempts nine conflict: nine others are in the way of one.
+    // If nine of ten attempts conflict, nine other transactions are in the way of one.
     const std::uint64_t others_ns =
         attempt_ns * conflicts_ / std::max(kAll - conflicts_, kAll / (kMostOthers + 1));
     const std::uint64_t least_ns = options_.first_backoff_ns + others_ns;

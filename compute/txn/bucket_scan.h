@@ -30,8 +30,8 @@ bool was_deleted_before(const Lookup& lookup);
 class BucketScan : public txn::TableScan {
  public:
   BucketScan(TransactionState& transaction, storage::TableRef table, ScanPosition from = {});
-  // by_address: the places of all rows but the first ones are gathered before they are READ, so that those
-  // are READ together that lie side by side.
+  // by_address: the places of all rows but the first ones are gathered before their READs, so that neighbours
+  // are READ together.
   enum class Order : std::uint8_t { as_found, by_address };
   BucketScan(TransactionState& transaction, storage::TableRef table, Order order);
   // Rows with these hashes only, from the chains that they are in. Under timestamps, rows come as well whose
@@ -71,7 +71,7 @@ class BucketScan : public txn::TableScan {
   // Whether a chain may have rows that are wanted, and has one of them that hash.
   bool wanted(const layout::BucketArray& array, std::size_t server, std::uint64_t index) const;
   void start_in_hashes();
-  // The chain is being changed, and a key that is not in it may be in the table all the same.
+  // The chain is being changed: a key that is not found in it may still be in the table.
   bool unsettled(const layout::Bucket& bucket, const BucketPlace& place) const;
   // Notes that the bucket does not certify. True: it is damaged.
   bool see_uncertified(const layout::Bucket& bucket, layout::HeaderWord lock, BucketPlace& place);

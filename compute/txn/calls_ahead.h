@@ -14,7 +14,7 @@ class CallsAhead {
  public:
   explicit CallsAhead(reactor::Executor& executor) : executor_(executor) {}
 
-  // Nobody waits for the call any more. It may have ended.
+  // No task waits for the call any more. It may have ended.
   void abandon(std::unique_ptr<fabric::Call> call);
   // Waits for those that are under way; before destruction. Those that are abandoned afterwards, by
   // transactions that outlive their connection's end, are kept until this is destroyed, which is after the

@@ -1,4 +1,4 @@
-// Calls that nobody waits for any more belong to their channel until they have ended.
+// Calls that no task waits for any more belong to their channel until they have ended.
 #include "compute/txn/calls_ahead.h"
 
 #include <catch2/catch.hpp>

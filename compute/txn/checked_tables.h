@@ -1,5 +1,5 @@
-// The tables that a transaction uses: each is the catalog's of now when the transaction first meets it, and
-// is looked up again where its rows are waited for or seem damaged.
+// The tables that a transaction uses. Each is compared with the current catalog when the transaction first
+// uses it, and again while the transaction waits for its rows, or if they seem damaged.
 #pragma once
 
 #include <cstddef>

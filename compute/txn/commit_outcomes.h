@@ -23,8 +23,9 @@ enum class CommitOutcome : std::uint8_t { unknown, committed, undone };
 class CommitOutcomes {
  public:
   virtual ~CommitOutcomes() = default;
-  // Waits until the commit is decided, for a bounded time; `unknown` after that, or where nobody knows. Also
-  // once the interrupt of `asker` ends the wait; null: nothing does. It outlives the task.
+  // Waits until the commit is decided, for a bounded time. `unknown` after that, if the memory server does
+  // not know the outcome, or once the interrupt of `asker` ends the wait (null: no interrupt). `asker`
+  // outlives the task.
   virtual reactor::Task<CommitOutcome> find(CommitId commit, const Transaction* asker) = 0;
 };
 

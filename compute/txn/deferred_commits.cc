@@ -33,7 +33,7 @@ reactor::Task<Status> DeferredCommits::wait_until_visible(CommitOutcomes& outcom
   const std::vector<std::shared_ptr<DeferredCommit>> commits = commits_;
   for (const std::shared_ptr<DeferredCommit>& commit : commits) {
     if (!commit->cut_off) continue;
-    // Once nobody knows of one there is no further waiting.
+    // Once one outcome is unknown, there is no further waiting.
     CommitOutcome outcome = CommitOutcome::unknown;
     if (unknown == 0) outcome = co_await outcomes.find(commit->id, &asker);
     if (outcome == CommitOutcome::committed) {

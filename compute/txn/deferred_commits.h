@@ -1,7 +1,7 @@
 // The commits of a session that were answered before they were on disk: those at level `memory`, in a
 // database that is `flushed` (docs/sql.md). Nothing of such a commit is installed before its entries are
-// durable, so nobody reads what a loss of power may undo. Install and publish follow in the background
-// (compute/txn/passive_installs.h).
+// durable, so no transaction reads a version that a loss of power may undo. Install and publish follow in the
+// background (compute/txn/passive_installs.h).
 //
 // The session itself must not miss what it has written:
 //
@@ -12,9 +12,9 @@
 //     them.
 //
 // A commit whose connection breaks before its entries are known to be durable is *cut off*: memory server 0
-// decides what becomes of it (commit_outcomes.h). The session's next transaction asks for that before it
-// reads or commits. If the commit is there, it goes on; if not, or if nobody knows, the session is told so
-// once: the transaction ends with an error of its own (commits_lost).
+// decides its outcome (commit_outcomes.h). The session's next transaction asks for the outcome before it
+// reads or commits. If the cut-off commit was committed, the transaction goes on. If it was not, or if the
+// outcome stays unknown, the transaction ends with an error of its own (commits_lost), once for the session.
 #pragma once
 
 #include <algorithm>

@@ -2,13 +2,13 @@
 // (slot_journals.h), and the publication of its word in the timestamp vector. One worker leases it; its
 // coroutines share it.
 //
-// Counters are taken in ascending order, fresh, never reused, and finish out of order: only the contiguous
+// Counters are taken in ascending order, are never reused, and finish out of order. Only the contiguous
 // prefix of finished ones is published, in ascending order, on the worker's channel to the memory server that
-// has the slot's word: server 0, where the timestamp vector is not partitioned. A counter is finished when
-// its commit's install completed on all servers, or its locks are confirmed released after an abort. It is
-// ready when it is finished, or when all of its install was posted on that one channel: WRITEs there take
-// effect in posting order. So each publish covers the contiguous prefix of ready counters, and may be sent
-// behind an install, in the same batch.
+// has the slot's word (server 0, unless the timestamp vector is partitioned). A counter is finished when its
+// commit's install completed on all servers, or its locks are confirmed released after an abort. It is ready
+// when it is finished, or when all of its install was posted on that one channel: WRITEs there take effect in
+// posting order. So each publish covers the contiguous prefix of ready counters, and may be sent behind an
+// install, in the same batch.
 //
 // A journal entry's place may be used again once the published prefix covers its counter, and the host of the
 // journal has been told so: install, unlock and publish are then complete. If a commit's items on a host are
@@ -102,8 +102,8 @@ class ExecutionSlot {
   void fail();
   // A channel failed, so that locks under this slot may be left: the same, unless the connection goes on.
   void channel_failed();
-  // The same, and nobody knows here what becomes of the counter's commit: neither it nor a later one is
-  // published by this worker.
+  // The same, and the outcome of the counter's commit is unknown here: this worker publishes neither this
+  // commit nor a later one.
   void lose(std::uint32_t counter);
   // A counter was lost. Commits that wait to be published need another slot.
   bool has_lost() const { return lost_ != 0; }

@@ -3,8 +3,8 @@
 //
 // A commit takes *credit* for its entries when it begins, at all their hosts at once or at none, and their
 // *places* when it logs. So a stream has no gaps: a commit that aborts before that gives its credit back and
-// leaves nothing. And a commit that holds credit never waits for a place: in whatever order the holders of
-// credit take theirs, all fit behind the entries that are still needed, the pad at a lap's end included.
+// leaves nothing. And a commit that holds credit never waits for a place: in any order of their places, the
+// entries of all holders fit behind the entries that are still needed, with the pad at a lap's end.
 //
 // A place may be freed once its counter, and those of all places before it, are finished. It is free once its
 // host says so (common/calls/journal_calls.h): the host has read it then.
@@ -60,14 +60,14 @@ class JournalStream {
   JournalPlace place(std::uint32_t counter, std::uint64_t credit_bytes, std::uint32_t length_bytes);
   // All counters up to there are finished.
   void finish_through(std::uint32_t counter);
-  // Every place before that one may be taken again, says the host. False where that cannot be.
+  // The host says that every place before that one may be taken again. False if the position is impossible.
   bool free_to(std::uint64_t position);
 
   // Where the next entry or pad goes.
   std::uint64_t end() const { return next_.position; }
   // Every entry before it is finished.
   std::uint64_t finished() const { return finished_; }
-  // So much could be freed by the host.
+  // Bytes that the host could free.
   std::uint64_t freeable_bytes() const { return finished_ > freed_ ? finished_ - freed_ : 0; }
   // Taken or promised.
   std::uint64_t used_bytes() const { return next_.position - freed_ + credit_bytes_; }
@@ -103,7 +103,7 @@ class JournalStreams {
   // longest_bytes(), and is of another host.
   bool take_credit(std::span<const HostBytes> parts);
   void give_back(std::span<const HostBytes> parts);
-  // Of the commit's entry on the part's host; uses up the part's credit.
+  // The place of the commit's entry on the part's host; uses up the part's credit.
   JournalPlace place(std::uint32_t counter, HostBytes part, std::uint32_t length_bytes);
   void finish_through(std::uint32_t counter);
   bool free_to(layout::ServerId host, std::uint64_t position) { return streams_.at(host).free_to(position); }

@@ -14,8 +14,8 @@ class LockOwner {
   virtual layout::HeaderWord own_lock() const = 0;
   // Whether it has locked that record.
   virtual bool has_locked(layout::GlobalAddress /*record*/) { return false; }
-  // Before reads are validated: rows that it shares (Access::shared) and cannot count on any more are to be
-  // validated like others.
+  // Before reads are validated: rows whose shared locks (Access::shared) may not hold any more become rows to
+  // be validated.
   virtual void confirm_shares() {}
   // Whether it shares rows only until some time: they count at the moment of confirm_shares(), which must
   // come once all locks are held.
@@ -32,7 +32,7 @@ class LockOwner {
   ~LockOwner() = default;
 };
 
-// Of a protocol that locks at commit only: the lock word is the commit's.
+// For protocols that lock at commit only: the lock word is the commit's.
 class CommitLockOwner final : public LockOwner {
  public:
   layout::HeaderWord own_lock() const override { return lock_; }

@@ -4,9 +4,10 @@
 // address. A main bucket that was forwarded, since its array has grown, leads to the chain in the next array.
 //
 // The rules (NAM-DB §5.1 and docs/internals/snapshot-isolation.md):
-//  - The certified body's stamp decides visibility; the header word only says who holds the record. A body
-//    that does not certify is being written: read again; or it is damaged (damage.h). Whether a certified
-//    body is visible, and whether the transaction waits for its holder, the protocol decides (visibility.h).
+//  - The certified body's stamp decides visibility; the header word only names the record's holder. A body
+//    that does not certify is being written, and is read again, or it is damaged (damage.h). The protocol
+//    decides whether a certified body is visible, and whether the transaction waits for its holder
+//    (visibility.h).
 //  - Older versions are found by following the displaced links through ring and overflow (version_walk.h).
 //    "Absent" needs the birth marker. A link found in neither place means start again, and after a bound
 //    version_collected.
@@ -65,9 +66,9 @@ class Lookup {
   void start_at(txn::WorkerState& worker, const storage::Table& table, layout::GlobalAddress record,
                 std::uint16_t incarnation);
 
-  // For a lookup at a known place, of a transaction that sees a version only once it is installed: nothing
-  // but the place itself leads there, so its first record may be half-written for as long as its writer is
-  // away. Such a record is absent, not damaged.
+  // For a lookup at a known place, of a transaction that sees a version only once it is installed. No bucket
+  // needs to lead to the place, so its first record may stay half-written for as long as its writer is held
+  // up. Such a record is absent, not damaged.
   void expect_half_written() { may_be_half_written_ = true; }
 
   bool done() const { return state_ >= State::present; }
@@ -87,7 +88,7 @@ class Lookup {
     shares_ = true;
   }
   bool shares() const { return shares_; }
-  // By which the protocol finds that reader's lock again; 0: there is none.
+  // The number by which the protocol finds that reader's lock again; 0: there is no such lock.
   std::uint32_t share() const { return share_; }
   void set_share(std::uint32_t share) { share_ = share; }
   // The record's lease is READ, too, at a moment before the record: lease().
@@ -114,14 +115,14 @@ class Lookup {
   // Adds the READ, or the call, whose bytes the next advance() decides about. May be called again without
   // advance() in between, when the fetched bytes were thrown away.
   void add_read(txn::BatchSet& batches);
-  // Before that: adds the CASes that belong to it; `locking` may be null. All lookups of a batch add theirs
-  // before any adds its READ: a place from the cache may be other memory by now, which another lookup READs,
-  // and a CAS may overtake a READ in front of it.
+  // Before that: adds the CASes that belong to it; `locking` may be null. All lookups of a batch add their
+  // CASes before any of them adds its READ: a place from the cache may be other memory by now, which another
+  // lookup READs, and a CAS may overtake an earlier READ.
   void add_atomics(txn::BatchSet& batches, Locking* locking);
   // Decides about the bytes. If it needs the slot directory it returns the slot and must be called again,
   // with the same bytes, once the directory decides; otherwise 0.
   std::uint32_t advance(txn::WorkerState& worker, Visibility& visibility);
-  // The last advance() saw something in the middle of being written; another turn may help.
+  // The last advance() saw bytes that a writer was changing; another READ in a later turn may succeed.
   bool waiting() const { return waiting_; }
   // While waiting(), or failed: another transaction holds the record, which was the key's when it was READ.
   // False where the record could not be read whole, and may be other memory by now.

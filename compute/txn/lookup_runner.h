@@ -25,7 +25,7 @@ class LockWait {
   std::uint64_t since_ns_ = 0;
   layout::GlobalAddress locked_;  // where the lock is that it waited for last
 };
-// A moment of that, which is longer the more there were. Errors: as above, and of check_going_on().
+// Waits one round, which is longer the more rounds there were. Errors: as above, and of check_going_on().
 reactor::Task<Status> wait_for_lock(TransactionState* transaction, LockWait* wait,
                                     layout::GlobalAddress locked, std::uint32_t waits);
 

@@ -8,10 +8,11 @@
 // here, too: as soon as they are. So nothing that is posted before that sees it.
 //
 // A generation of the registry ends, and a counter is finished, only when its install has completed. Only
-// then the places of new records are remembered. Where installs are calls nothing that is posted meanwhile is
-// ordered behind them, and the operations of other workers, which share the location cache, never are: they
-// would find a record whose body is there while the WRITE of its other words is still to land. A lease, a
-// waiter word or a reader word that they set would be overwritten then, and a reader's lock be lost.
+// then the places of new records go into the location cache. Operations that are posted meanwhile are not
+// ordered behind an install by call, and those of other workers, which share that cache, are ordered behind
+// no install. They would find a record whose body is there while the WRITE of its other words is still to
+// land. That WRITE would then overwrite a lease, a waiter word or a reader word that they set, and a reader's
+// lock would be lost.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@
 
 namespace namdb::txn {
 
-// Facts about a commit that others may learn once it is installed. Verdicts are here if it is deferred.
+// Facts about a commit that other transactions may use once it is installed; verdicts only if the commit is
+// deferred.
 struct KnownOnceInstalled {
   struct Verdict {
     layout::ServerId server = 0;
@@ -57,7 +59,7 @@ struct PassiveInstall {
   std::uint32_t piggybacked = 0;  // they publish up to that counter; 0: they do not
   std::uint64_t generation = 0;
   reactor::PooledVector<std::pair<std::uint32_t, layout::GlobalAddress>> deleted;  // tables, records
-  // Of a commit whose entries are not durable yet, up to these ends.
+  // The commit whose entries are not durable yet up to these ends; null: they are.
   std::shared_ptr<DeferredCommit> deferred;
   reactor::PooledVector<JournalEnd> entries;
   KnownOnceInstalled known;
@@ -97,7 +99,7 @@ class PassiveInstalls {
   HintQueue& hints_;
   VerdictQueue& verdicts_;
   storage::LocationCache& locations_;
-  fabric::OperationCounters unclaimed_;  // calls that nobody has counted yet
+  fabric::OperationCounters unclaimed_;  // calls that are not counted yet
   reactor::Gate gate_;
 };
 

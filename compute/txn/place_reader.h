@@ -1,6 +1,6 @@
-// READs many records for a scan, at places that buckets named, without a lookup for each: nearly all show the
-// version that the transaction sees at once. The few others, which are being written, or show a version that
-// is too new, are left to lookups (lookup.h), which begin with the bytes that are there.
+// READs many records for a scan, at places that buckets named, without a lookup for each: nearly all of them
+// show at once the version that the transaction sees. A few others are being written, or show a version that
+// is too new. They are left to lookups (lookup.h), which begin with the bytes that were READ.
 //
 // For transactions whose protocol does not validate what it reads.
 #pragma once
@@ -65,7 +65,7 @@ class PlaceReader {
   std::vector<Read> reads_;  // in the order of addresses
   fabric::LocalBuffer bytes_;
   std::size_t used_bytes_ = 0;
-  // Of an unlocked record whose version the transaction sees: many records have the same.
+  // The header word of an unlocked record whose version the transaction sees: many records have the same.
   layout::HeaderWord visible_;
 };
 

@@ -84,8 +84,8 @@ class ReadWriteSet {
   reactor::StableVector<storage::TableRef> tables_;
   Accesses accesses_;
   reactor::PooledInlinedVector<std::uint64_t, 16> first_places_;  // of the first rows, place() of each
-  // Used once there are many: of the rows before indexed_. Rows that come in the order of their keys, as
-  // those of most large loads, are put there only when somebody looks for a row.
+  // Used once there are many rows; has the rows before indexed_. Rows that come in the order of their keys,
+  // as in most large loads, enter it only when a row is looked up.
   RowPlaces places_;
   std::size_t indexed_ = 0;
   std::optional<txn::RowId> last_;  // the row of its table with the greatest key, once there are many rows

@@ -144,7 +144,7 @@ reactor::Task<void> RecordSpace::return_all() {
 }
 
 reactor::Task<void> RecordSpace::return_unused(std::uint64_t used_before_ns) {
-  // Taken out first: while a call is under way nobody gets what it gives back.
+  // Taken out first: while a call is under way no transaction gets the space that it gives back.
   std::map<ReservationKey, Reservation> unused;
   for (auto entry = reservations_.begin(); entry != reservations_.end();) {
     const auto next = std::next(entry);

@@ -55,7 +55,7 @@ class RecordSpace {
   void give_back_bucket(const storage::Table& table, layout::GlobalAddress bucket);
   // Gives back to the memory servers the reservations that were not used for kIdle_ns.
   reactor::Task<void> return_idle();
-  // Waits for calls that nobody waits for; before return_all() and destruction. No more are begun.
+  // Waits for calls in the background; before return_all() and destruction. No more are begun.
   reactor::Task<void> close() { co_await gate_.close(); }
   // Gives back everything: no transaction runs any more.
   reactor::Task<void> return_all();

@@ -1,6 +1,6 @@
-// Registered memory in small pieces, cut one behind the other from blocks of the worker's pool: a transaction
-// takes a few blocks instead of a buffer for each of its rows, and its rows lie side by side in the
-// processor's caches.
+// Registered memory in small pieces, cut one behind the other from blocks of the worker's pool. A transaction
+// takes a few blocks instead of a buffer for each row, and its rows lie side by side in the processor's
+// caches.
 //
 //   RowBuffers   cuts the pieces
 //   RowBuffer    a piece, or a buffer of its own; gives itself back
@@ -85,8 +85,8 @@ class RowBuffers {
 
   // A long one gets a buffer of its own.
   RowBuffer take(std::size_t length_bytes);
-  // The pieces that are taken next have so many bytes together, counted by piece_bytes(): nothing but the
-  // number of blocks depends on it.
+  // The pieces that are taken next have so many bytes together, counted by piece_bytes(): only the number of
+  // blocks depends on it.
   void expect(std::size_t pieces_bytes);
   static constexpr std::size_t piece_bytes(std::size_t length_bytes) {
     return (length_bytes + kAlign_bytes - 1) / kAlign_bytes * kAlign_bytes;

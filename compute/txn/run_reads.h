@@ -22,7 +22,7 @@ class RunReads {
   static constexpr std::uint64_t kGap_bytes = 2U << 10;
   static constexpr std::uint64_t kRun_bytes = 128U << 10;
 
-  // Of lookups that have not READ anything. It lives until each of them has advanced once.
+  // The lookups have not READ anything. The object lives until each of them has advanced once.
   RunReads(fabric::LocalPool& pool, std::span<Lookup* const> lookups);
   // Before each run of the batches, until the lookups advance.
   void add_reads(txn::BatchSet& batches) const;

@@ -1,6 +1,6 @@
-// The transactions of a worker that have not ended, to end those that are idle for longer than the maximal
-// transaction time: their clients may never come back, and until they end, locks are held, and memory that
-// was freed is not used again.
+// The running transactions of a worker. It ends those that are idle for longer than the maximal transaction
+// time: their clients may never come back, and until they end, their locks stay and freed memory is not
+// reused.
 //
 // Belongs to the worker's executor, and outlives the transactions.
 #pragma once
@@ -17,7 +17,7 @@ class RunningTransaction {
   virtual ~RunningTransaction() = default;
   // From when its age counts.
   virtual std::uint64_t running_since_ns() const = 0;
-  // It is older than it may be: ends, if it is idle. Nothing but itself is removed meanwhile.
+  // The transaction is older than allowed: it ends if it is idle. Meanwhile it removes no other transaction.
   virtual void expire() = 0;
 
  private:

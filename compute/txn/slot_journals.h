@@ -48,7 +48,7 @@ class SlotJournals {
   // Opens those that are not open, side by side. Several may ask at once. Errors of OPEN_JOURNAL, and
   // connection_failure.
   reactor::Task<Status> open(std::vector<layout::ServerId> hosts);
-  // Of a host where the ring is open.
+  // On a host where the ring is open.
   bool fits_ring(layout::ServerId host, std::uint64_t entry_bytes) const {
     return layout::journal_stream_bytes(entry_bytes) <= streams_.at(host).longest_bytes();
   }
@@ -67,10 +67,10 @@ class SlotJournals {
   void flush(layout::ServerId host, std::uint64_t position, fabric::OperationCounters& counters);
   // Waits until it is so. Error connection_failure: it is not known whether it is.
   reactor::Task<Status> await_durable(JournalEnd entry);
-  // Waits until the host has been told that all is finished that is finished now. Rooms of entries up to
-  // there are free then.
+  // Waits until the host has been told of all counters that are finished now. Then the rooms of entries up to
+  // there are free.
   reactor::Task<void> tell_finished(layout::ServerId host);
-  // Tells all hosts, in the background, where they can free something.
+  // Tells all hosts that can free places, in the background.
   void tell_all_finished();
   // The host's log had no room for more when it last answered.
   bool log_full(layout::ServerId host) const { return flushes_.at(host).log_full; }

@@ -1,7 +1,7 @@
-// The execution slots that a worker's new commits use: one, which all of them share, or as many as are
-// wanted, so that commits that run at once have one each while there are enough (NAM-DB §4.2, "compression":
-// with one, the vector is short and one WRITE publishes many commits, but each waits for the older ones). A
-// slot near the end of its counters is replaced by a fresh lease; the old one is given back when its last
+// The execution slots that a worker's new commits use: one slot that all of them share, or several, so that
+// each concurrent commit has a slot of its own while there are enough. One slot is NAM-DB's "compression"
+// (§4.2): the vector is short and one WRITE publishes many commits, but each commit waits for the older ones.
+// A slot near the end of its counters is replaced by a fresh lease; the old one is given back when its last
 // commit is published.
 #pragma once
 
@@ -20,9 +20,9 @@ class SlotKeeper {
       : cluster_(cluster), options_(options), wanted_(options.slots), changed_(cluster.executor()) {}
 
   // A slot with counters left: an idle one, or a new lease while there may be more, or the one with the
-  // fewest open commits. Suspends only for a lease. A commit holds its reference to the end. Where the memory
-  // server leases no more, those that there are suffice; serialization_failure where all that it leased were
-  // lost with a channel, so that the next attempt finds the connection that follows.
+  // fewest open commits. Suspends only for a lease. A commit holds its reference to the end. If the memory
+  // server leases no more slots, the present ones have to do. Error serialization_failure if all of these
+  // were lost with a channel: the next attempt runs over the next connection.
   reactor::Task<Result<std::shared_ptr<ExecutionSlot>>> acquire();
   // The same; null where it would suspend.
   std::shared_ptr<ExecutionSlot> acquire_now();
@@ -36,7 +36,7 @@ class SlotKeeper {
   bool closing() const { return gate_.closing(); }
   // The connection is over: wakes all that wait on a slot, or for one.
   void fail();
-  // Gives all slots back in order; before destruction, after the last transaction ended.
+  // Gives all slots back cleanly; before destruction, after the last transaction ended.
   reactor::Task<void> close();
 
  private:
@@ -54,7 +54,7 @@ class SlotKeeper {
   std::vector<std::shared_ptr<ExecutionSlot>> slots_;
   bool leasing_ = false;
   std::vector<std::shared_ptr<ExecutionSlot>> retiring_;
-  // Those that have lost a counter. They die with the connection.
+  // The slots that have lost a counter. They die with the connection.
   std::vector<std::shared_ptr<ExecutionSlot>> lost_;
   std::vector<std::shared_ptr<ExecutionSlot>> apart_;
   reactor::Event changed_;  // of what there is, leased or retiring

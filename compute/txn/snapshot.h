@@ -3,18 +3,19 @@
 // One READ of the vector is torn: it may show a commit without another that it depends on, and two readers
 // may each see one of two independent commits. So a copy is a snapshot only when two READs of the whole
 // vector, the second posted after the first completed, are equal. The second may be posted together with the
-// transaction's first record READs, which are thrown away when it disagrees. Where a channel executes
-// operations in order anyway, so that a fence costs nothing, all of them are one batch: the first READ of the
-// vector, and behind it, fenced, the second one and those of records, if all of these are on memory server 0.
-// A fenced READ waits for the first to complete, which is all that the order is for. Elsewhere a READ is
-// cheaper than a call, but a confirmation fails when others publish meanwhile: the snapshot is taken by one
-// call, whose handler collects twice in its own memory, while more than 30 % fail.
+// transaction's first record READs, which are thrown away when it disagrees. On a channel that executes
+// operations in order anyway, a fence costs nothing. There all READs are one batch, if they go to memory
+// server 0: the first READ of the vector and behind it, fenced, the second one and those of records. A fenced
+// READ waits for the first one to complete, and no other order is needed. On other channels a READ is cheaper
+// than a call, but a confirmation fails when other slots publish meanwhile. While more than 30 % of the
+// confirmations fail, the snapshot is taken by one call, whose handler collects twice in its own memory.
 //
 // Where the vector is partitioned (layout/vector_parts.h), each READ is one READ of every part, and the
-// second ones are posted after the first have completed on all memory servers. Words only grow, so every part
-// held what the copies show at the moment between: it is a snapshot like that of a whole vector. No call can
-// give that, for a handler sees one part: these are READs over every transport. Of each part the same number
-// of words is READ; a confirmed copy is put in the order of positions, and looks like that of a whole vector.
+// second ones are posted after the first have completed on all memory servers. Words only grow, so at the
+// moment between the two rounds every part held what the copies show: they are a snapshot like that of a
+// whole vector. A call cannot take it, since a handler sees only its server's part: so over every transport a
+// partitioned vector is READ. Of each part the same number of words is READ; a confirmed copy is put in the
+// order of positions, and looks like that of a whole vector.
 #pragma once
 
 #include <array>
@@ -84,7 +85,7 @@ class SnapshotSource {
   // How many words to read of a part where so many are in use.
   std::uint64_t spacious(std::uint64_t words) const;
   std::uint32_t parts() const { return cluster_.vector_parts().count(); }
-  // Of so many words of each part.
+  // The bytes of a copy with so many words of each part.
   std::uint64_t copy_bytes(std::uint64_t part_words) const {
     return parts() * layout::vector_bytes(part_words);
   }

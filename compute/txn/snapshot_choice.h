@@ -13,8 +13,8 @@ class SnapshotChoice {
  public:
   explicit SnapshotChoice(SnapshotMode mode) : mode_(mode) {}
 
-  // For the next snapshot. Adaptive: a call while too many confirmations failed lately, but for one snapshot
-  // now and then, which shows whether READs would do again.
+  // For the next snapshot. Adaptive: a call while too many confirmations failed lately, except for an
+  // occasional snapshot by READs, which shows whether READs pay again.
   bool use_call() {
     if (mode_ != SnapshotMode::adaptive) return mode_ == SnapshotMode::call;
     if (failed_share_ <= kTooManyFail || calls_in_a_row_ == kCallsBetweenTries) {

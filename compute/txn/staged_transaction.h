@@ -54,8 +54,8 @@ class StagedTransaction : public txn::Transaction,
  protected:
   // `outcome`: of the commit, if there was one.
   void abort_with(const Status& outcome);
-  // Before a commit, where readers share locks: has rows that were only read and then written locked by the
-  // next fetch(), which checks their readers. The commit's own locks do not.
+  // Before a commit, where readers share locks: marks rows that were only read and then written, so that the
+  // next fetch() locks them and checks their readers. The commit's own locks do not check readers.
   void lock_written_reads();
 
  private:
@@ -69,7 +69,7 @@ class StagedTransaction : public txn::Transaction,
   void count_new(const Access& access);
   void expect_records();
 
-  // That are to be inserted, by their tables and memory servers.
+  // The rows that are to be inserted, by their tables and memory servers.
   struct NewRows {
     storage::TableRef table;
     layout::ServerId server;

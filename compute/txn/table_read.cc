@@ -18,7 +18,7 @@ using layout::GlobalAddress;
 
 namespace {
 
-// Places that are examined for the first reply, after which nobody may ask for more, and for later ones.
+// Places that are examined for the first reply, which may be the only one, and for later ones.
 constexpr std::uint32_t kFirstPlaces = 256;
 constexpr std::uint32_t kPlaces = 4096;
 // Of one block: rows of one reply, and what lookups READ together.

@@ -8,8 +8,8 @@
 // rows to its end.
 //
 // For protocols whose commits are visible only once they are installed: then each row that the transaction
-// sees lies in its place before the first call. Under others a commit may have ended while its new records
-// are still to come, which only the locks of their bucket chains tell (bucket_scan.h).
+// sees lies in its place before the first call. Under other protocols a commit may have ended before its new
+// records have landed; only the locks of their bucket chains show that (bucket_scan.h).
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class TableRead final : public txn::TableScan, public txn::ColumnScan {
   reactor::Task<Status> receive();
   // Takes the rows out of reply_, and the places that lookups must READ.
   Status take_rows(txn::RowBlock& rows);
-  // Of some of those places.
+  // Looks up some of those places.
   reactor::Task<Status> look_up(txn::RowBlock* rows);
   void add_row(std::span<const std::byte> row, txn::RowBlock& rows);
   Status check_place(layout::GlobalAddress record) const;

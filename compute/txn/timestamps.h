@@ -17,7 +17,7 @@ class Timestamps {
   virtual void read_behind_lock(const Access& access, txn::BatchSet& batches) = 0;
   // The same behind all locks of records.
   virtual void read_behind_locks(txn::BatchSet& batches) = 0;
-  // Of all versions that the commit writes; known once it is validated.
+  // The timestamp of all versions that the commit writes; known once the commit is validated.
   virtual std::uint64_t commit_timestamp() const = 0;
 
  protected:

@@ -1,7 +1,7 @@
 // The state of one transaction: its read and write set, counters, the tables that it uses, its concurrency
 // control, and how it ended. Lookups and scans, indexes, the commit and the protocols work on it; the
-// operations of its user are staged_transaction.h. No function here waits for the network but to refresh the
-// catalog, to confirm reads, and to learn what became of the session's earlier commits.
+// operations of its user are staged_transaction.h. A function here waits for the network only to refresh the
+// catalog, to confirm reads, and to learn the outcomes of the session's earlier commits.
 #pragma once
 
 #include <cstdint>
@@ -88,7 +88,8 @@ class TransactionState {
   // Transaction::confirm_primaries(); true: nothing is to be waited for.
   bool primaries_held() const;
   reactor::Task<Status> confirm_primaries_of_reads();
-  // An error that follows from what was read: only if all reads were true at once; else why not.
+  // `error`, which follows from the rows that were read, if all reads were true at once; else the error that
+  // says why not.
   reactor::Task<Status> confirmed(Status error);
 
  protected:
@@ -101,8 +102,8 @@ class TransactionState {
   void fail(const Status& failure) { failure_ = failure; }
   bool busy() const { return busy_ != 0; }
   void set_passes_over_locked(bool on) { passes_over_locked_ = on; }
-  // Of what remains: no lock is held any more, or locks are released in the background. Not twice. `outcome`:
-  // of the commit, if there was one.
+  // Ends the rest of the transaction. Afterwards it holds no lock, or its locks are being released in the
+  // background. Once. `outcome`: of the commit, if there was one.
   void end(const Status& outcome);
   const fabric::OperationCounters& counters_so_far() const { return counters_; }
   const txn::Violation* noted_violation() const { return violation_.get(); }

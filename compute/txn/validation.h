@@ -53,8 +53,8 @@ class Validation {
     bool leaves_entries;   // displaced versions lose their entries
     bool checked = false;  // check_behind_locks() has added READs, which found all locks held
   };
-  // Adds READs of all that is to be validated to the batch, in which the commit locks all that it writes, all
-  // of it on that server: they find it as it is while the locks are held. Once before validate().
+  // For a commit that locks all its writes in this batch, all on that server: adds READs of all that is to be
+  // validated to the batch. They show the state while the locks are held. Once, before validate().
   virtual LockedChecks check_behind_locks(layout::ServerId /*server*/, txn::BatchSet& /*batches*/) {
     return LockedChecks::none;
   }

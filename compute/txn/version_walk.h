@@ -1,6 +1,6 @@
-// The way from a record's version to the older ones before it, a round trip a step: the whole ring, then the
-// groups of the overflow region (overflow_group.h): the newest one as far as it is older, and then as many
-// groups before it as that one names, together.
+// The way from a record's version to the older ones before it, one round trip a step. The first step READs
+// the whole ring. The next ones READ groups of the overflow region (overflow_group.h): first the older
+// entries of the newest group, and then together as many earlier groups as that group names.
 //
 // Each step's READs are posted after the step before completed, since the version mover runs against them.
 // Their bytes may be of different times, and may be other memory by now: an image counts only if it certifies
@@ -9,7 +9,8 @@
 // walk is lost. Where versions have timestamps there is the ring only.
 //
 // The buffer, as long as 16 versions or a ring, is taken by add_read(). When step() asks for another READ the
-// walk has none: its owner may put that off, and so bound what many walks take together.
+// walk holds no buffer: so its owner may delay the READ, and thus bound the memory that many walks take
+// together.
 #pragma once
 
 #include <cstdint>

@@ -41,8 +41,8 @@ enum class SnapshotCheck : std::uint8_t {
 class Visibility {
  public:
   // --- the beginning ---
-  // Before rows are read by key: whether the transaction may read while those of its session's earlier
-  // commits are under way (deferred_commits.h); it forgets others that it need not know of. False: they are
+  // Before rows are read by key: whether the transaction may read while earlier commits of its session are
+  // under way (deferred_commits.h). Forgets those commits that it need not know of any more. False: they are
   // to be waited for, and this is called again. Scans always begin behind them.
   virtual bool may_read_behind(txn::DeferredCommits& commits) {
     if (!commits.all_visible()) return false;
@@ -55,15 +55,15 @@ class Visibility {
   // together with it; confirm_snapshot() when that round trip has completed. While that is unstable, all
   // three are called again.
   virtual reactor::Task<Status> prepare() = 0;
-  // Instead of prepare() and piggyback(), where all READs of rows to come go to memory server 0: adds what is
-  // READ with them, so that those that are added behind it wait for it (BatchSet::fence_reads, which is on
-  // then).
+  // Instead of prepare() and piggyback(), if all READs of rows to come go to memory server 0: adds the
+  // protocol's own READs in front. READs that are added after these wait for them (BatchSet::fence_reads,
+  // which is on then).
   virtual BeginningReads join(txn::BatchSet& /*batches*/) { return BeginningReads::separate; }
   virtual void piggyback(txn::BatchSet& batches) = 0;
   virtual reactor::Task<Result<SnapshotCheck>> confirm_snapshot() = 0;
   // From when the transaction's age counts; 0 before prepare().
   virtual std::uint64_t started_ns() const = 0;
-  // Of the catalog that the transaction began with. Once ready.
+  // The version of the catalog that the transaction began with. Once ready.
   virtual std::uint64_t catalog_version() const = 0;
 
   // --- what was read ---

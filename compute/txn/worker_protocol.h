@@ -35,7 +35,7 @@ class WorkerProtocol {
   WorkerProtocol() = default;
 };
 
-// Of a protocol whose transactions share nothing but the worker's state.
+// Of a protocol whose transactions share only the worker's state.
 template <typename Control>
 class UnsharedProtocol final : public WorkerProtocol {
  public:

@@ -37,8 +37,8 @@ enum class CommitWrites : std::uint8_t { changed, whole };
 // How entries of indexes are looked for: with `calls`, or in `leaves` that are READ where the pages above
 // them are cached, and with calls elsewhere (the hybrid of DrTM+H §5.1).
 enum class IndexReads : std::uint8_t { calls, leaves };
-// By the names of the options: leaves, calls, or auto, which is what costs less over that fabric: over tcp
-// the memory server's thread serves both, and a leaf is more bytes than an answer.
+// By the names of the options: leaves, calls, or auto. auto is the cheaper way over that fabric: calls over
+// tcp, where the memory server's thread serves both and a leaf has more bytes than an answer.
 inline IndexReads index_reads_of(std::string_view name, std::string_view fabric) {
   if (name == "leaves") return IndexReads::leaves;
   return name == "calls" || fabric == "tcp" ? IndexReads::calls : IndexReads::leaves;
@@ -55,9 +55,9 @@ inline ScanReads scan_reads_of(std::string_view name) {
 
 // Under protocols that lock rows as they are read by key: the locks of rows that are only to be read
 // (Transaction::read). `none`: they are validated at commit. `exclusive`: as those that may be written.
-// `shared`: nobody else writes them; for databases whose records have reader words. `automatic`: shared
-// there, else none. Compute servers of one database may differ: all of them look at the reader words of what
-// they write.
+// `shared`: no other transaction writes them; for databases whose records have reader words. `automatic`:
+// shared there, else none. Compute servers of one database may differ: all of them look at the reader words
+// of what they write.
 enum class ReadLocks : std::uint8_t { automatic, none, exclusive, shared };
 // By the names of the options.
 inline ReadLocks read_locks_of(std::string_view name) {

@@ -11,7 +11,7 @@ using storage::TableRef;
 
 namespace {
 
-// The connection's parts stay alive as long as somebody holds the transaction.
+// The connection's parts stay alive as long as the transaction is held.
 class ConnectionTransaction : private std::shared_ptr<Connection>, public protocol::EngineTransaction {
  public:
   ConnectionTransaction(std::shared_ptr<Connection> connection, protocol::SessionState& session)

@@ -18,7 +18,7 @@ bool Connector::may_have_moved(const Result<std::shared_ptr<Connection>>& attemp
       return true;
     case ErrorCode::connection_failure:
     case ErrorCode::admin_shutdown:
-      // The only host, which does not answer, is not asked once more, and there is nobody else.
+      // The only host, which does not answer, is not asked once more, and there is no other host.
       return parts_.options.memory_servers.size() > 1 || parts_.options.ask_store || finder_.has_moved() ||
              finder_.knows_copies();
     default:

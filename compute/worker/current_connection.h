@@ -41,7 +41,7 @@ class CurrentConnection {
   bool none() const { return now_.connection == nullptr; }
   // Its cluster object, with the connection; null: there is none.
   std::shared_ptr<txn::Cluster> cluster() const;
-  // For what concerns all memory servers. Error where there is none, or it lacks one of them.
+  // For operations that need all memory servers. Error if there is no connection, or if it lacks one of them.
   Result<std::shared_ptr<Connection>> whole() const;
   // The error where there is none.
   Status not_connected() const;
@@ -50,7 +50,7 @@ class CurrentConnection {
 
   // New transactions run over that one. The one before, if there was one, is not ended by that.
   void use(std::shared_ptr<Connection> connection);
-  // It is lost: transactions fail. `opens`: memory servers open the database.
+  // The connection is lost: transactions fail. `opens`: memory servers open the database.
   reactor::Task<void> lose(bool opens);
   // Gives it back, and tells memory servers, unless some of them would not hear it.
   reactor::Task<void> leave();

@@ -1,7 +1,7 @@
-// The connections of a worker that a later one has taken the place of: the transactions that run over one go
-// on until they end, over what is left of it. That is so where a memory server was lost, or has come back,
-// whose loss the cluster bears (compute/cluster/cluster.h): the next connection lacks that server, or has it
-// again.
+// The connections of a worker that a later connection has replaced. Transactions that run over an earlier
+// connection go on until they end, over the channels that are left. A connection is replaced when a memory
+// server whose loss the cluster survives (compute/cluster/cluster.h) was lost or has come back: the next
+// connection lacks that server, or has it again.
 //
 // Such a connection ends with its last transaction, or when all of them are older than transactions may be,
 // or as soon as server 0 is lost. Where memory servers wait for its end, since one of them opens the

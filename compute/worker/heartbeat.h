@@ -39,13 +39,13 @@ class Heartbeat : public std::enable_shared_from_this<Heartbeat> {
   reactor::Task<Status> discard_orphans();
   // Some server has not answered in time, and not since.
   bool awaits_answer() const;
-  // The pause before the next one: shorter than `interval_ns` while an acknowledgement of this worker is
-  // waited for: by a memory server, to free old versions and entries of indexes, which readers pass until
-  // then; or by a change of the schema.
+  // The pause before the next heartbeat, in ns. It is shorter than `interval_ns` while an acknowledgement of
+  // this worker is awaited: by a memory server, to free old versions and index entries (readers pass them
+  // until then), or by a change of the schema.
   std::uint64_t pause_ns(std::uint64_t interval_ns) const;
 
  private:
-  // It is under way, or has ended when nobody waited for it any more.
+  // Background work that is under way, or that ended after its caller had stopped waiting.
   struct Errand {
     bool under_way = false;
     Status outcome;

@@ -1,8 +1,8 @@
 // Where the regions of a worker's memory servers are: first at the addresses that flags name, later wherever
-// hosts say that they have moved to (common/placement). It asks every host that it knows, those of flags
-// and those of copies included: each of them may be the only one that is left. Of a host where a region is no
-// more nobody waits for an answer. The configuration store is asked, too, if the compute server knows one and
-// something is not where it was: all hosts may be others.
+// hosts say that they have moved to (common/placement). It asks every host that it knows, those of flags and
+// those of copies included: each of them may be the only one that is left. It does not wait for the answer of
+// a host that has lost its region. If the compute server knows a configuration store and some region has
+// moved, it also asks the store: all hosts may have changed.
 //
 // Belongs to the worker's executor.
 #pragma once
@@ -40,7 +40,7 @@ class RegionFinder {
   RegionFinder(reactor::Executor& executor, fabric::PatientClient& fabric,
                std::vector<std::string> configured, Callbacks callbacks);
 
-  // Of all memory servers, as far as is known; server 0's first.
+  // The addresses of all memory servers, as far as they are known; server 0's first.
   const std::vector<std::string>& addresses() const { return addresses_; }
   // Some address is another than that of flags.
   bool has_moved() const { return addresses_ != configured_; }
@@ -57,14 +57,14 @@ class RegionFinder {
   void keep_up(std::shared_ptr<txn::Cluster> living, bool everywhere, reactor::Gate& gate);
   // The cluster object reaches a memory server where its region is no more.
   bool reaches_old(const txn::Cluster& cluster) const;
-  // Those channels fail. True if there were such.
+  // Ends the channels to places where regions are no more. True if there were such.
   bool leave_old(txn::Cluster& cluster) const;
   // Waits for questions that are under way. Awaited before destruction where any was asked; may come again.
   reactor::Task<void> settle() { return search_.settle(); }
 
  private:
   bool is_old(const txn::Cluster& cluster, layout::ServerId server) const;
-  // Those that the cluster object reaches.
+  // The hosts that the cluster object reaches.
   std::vector<placement::PlaceSearch::Host> reached(const std::shared_ptr<txn::Cluster>& living) const;
   // All hosts that are known, beside those.
   void add_known(std::vector<placement::PlaceSearch::Host>& hosts) const;

@@ -68,10 +68,10 @@ TEST_CASE("a worker finds a region wherever it goes, from any host that it knows
   SimWorld world(1);
   Finding finding(world);
   CHECK(finding.finder.addresses() == kFlags);
-  CHECK_FALSE(finding.find());  // there is nobody
+  CHECK_FALSE(finding.find());  // no host answers
   CHECK_FALSE(finding.finder.has_moved());
   {
-    // The old host says it, before anybody else knows.
+    // The old host says it, before any other host knows.
     const SimulatedHost sign(world, "sim:b", moved(1, {1, "sim:c"}));
     CHECK(finding.find());
   }

@@ -1,7 +1,7 @@
-// Where a worker's connection lacks a memory server, or its end is awaited, or a region is elsewhere: looks
-// for another connection that does better, in the background, until there is one. It then takes the place of
-// the first, which becomes one of the earlier ones (earlier_connections.h). Beside the heartbeats, since a
-// memory server that is away may keep an attempt waiting.
+// Looks for a better connection, in the background, when a worker's connection lacks a memory server, when
+// its end is awaited, or when a region has moved. The new connection takes the place of the first, which
+// becomes one of the earlier connections (earlier_connections.h). The search runs beside the heartbeats,
+// since a memory server that is away may delay an attempt.
 //
 // Belongs to the worker's executor.
 #pragma once

@@ -1,6 +1,7 @@
-// Keeps a worker connected until it stops: sends heartbeats over its connection, with what else is due at
-// each; connects anew once the connection is lost, again and again until that succeeds; and gives up memory
-// servers that do not answer. Earlier connections (earlier_connections.h) are kept up with the current one.
+// Keeps a worker connected until it stops. Sends heartbeats over its connection, and does the work that is
+// due with each. Connects anew when the connection is lost, again and again until that succeeds. Gives up
+// memory servers that do not answer. Earlier connections (earlier_connections.h) are kept up with the current
+// one.
 //
 // Belongs to the worker's executor.
 #pragma once

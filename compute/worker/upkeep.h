@@ -28,8 +28,8 @@ struct Upkeep {
   Connector& connector;
   reactor::Gate& tasks;  // has what goes on in the background
 
-  // The pause before the next attempt to connect: a part of the time that it has looked already, since
-  // `began_ns`.
+  // The pause before the next attempt to connect, in ns: a part of the time since `began_ns`, when the
+  // attempts began.
   std::uint64_t attempt_pause_ns(std::uint64_t began_ns) const {
     constexpr std::uint64_t kPauses = 16;
     return std::clamp((executor.now_ns() - began_ns) / kPauses, options.first_reconnect_ns,

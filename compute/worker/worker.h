@@ -1,10 +1,10 @@
 // A compute worker: one thread's engine over one connection to the cluster. It connects to all memory
 // servers, leases its execution slot, keeps its lease alive by heartbeats, and gives out transactions. It has
-// no state of its own: when a channel fails, the worker drops everything that it knew, running transactions
-// end with an error, and the worker connects anew as a new compute server (a new id), again and again until
-// it succeeds. The log says why it does not succeed, whenever the reason changes, and, once it does, which
-// memory servers had restarted empty. When only some of several memory servers were restarted it does not
-// succeed: their data belongs together.
+// no state of its own. When a channel fails, the worker drops everything that it knew, and running
+// transactions end with an error. Then the worker connects anew as a new compute server (a new id), again and
+// again until that succeeds. The log says why an attempt fails, whenever the reason changes, and after a
+// success which memory servers had restarted empty. If only some of several memory servers were restarted, no
+// attempt succeeds: their data belongs together.
 //
 // Where the loss of a memory server is borne (compute/cluster/cluster.h), the worker drops nothing. It makes
 // another connection, which lacks that server, for all transactions that begin from then on. Those that run
@@ -12,7 +12,7 @@
 // the server takes workers again the same happens once more, with a connection that has it.
 //
 // A region that is lost may be elsewhere: before each attempt the worker asks where regions are
-// (region_finder.h). The pause between two attempts is a sixteenth of the time that it has looked already,
+// (region_finder.h). The pause between two attempts is a sixteenth of the time since the first attempt,
 // within the options' bounds: so the pauses add little to the time until a memory server serves again.
 //
 // Composition only. current_connection.h has the connection, and connector.h makes it; supervisor.h keeps it,
@@ -104,7 +104,7 @@ class Worker : public txn::Engine {
   reactor::Task<Result<bool>> slot_ended(std::uint32_t slot) override;
   reactor::Task<Result<std::shared_ptr<const txn::SlotLease>>> lease_slot() override;
 
-  // How many transactions ended because something in a region was damaged.
+  // How many transactions ended because bytes in a region were damaged.
   std::uint64_t damaged_reads() const { return damaged_reads_; }
 
  private:

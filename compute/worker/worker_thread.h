@@ -31,7 +31,7 @@ struct SharedState {
   fabric::tcp::TcpOptions tcp;
   fabric::verbs::VerbsOptions verbs;
   FabricBoard* board = nullptr;
-  // Of the planning thread's reactor, which runs as long as there are workers.
+  // The mailbox of the planning thread's reactor, which runs as long as there are workers.
   reactor::Mailbox& planning;
   ComputeIdentity& identity;
   // Ends the process as a signal does. Any worker's thread.

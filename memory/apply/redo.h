@@ -1,16 +1,17 @@
-// Redo: journal entries of the log become records of a region that is not open yet. Before it the region has
-// what the checkpoint has; the entries are those of commits only, from the log's position on that the
-// checkpoint says. They may come in any order, and each any number of times, for a checkpoint is taken while
-// transactions run: it has some of what they did, and lacks some.
+// Redo: journal entries of the log become records of a region that is not open yet. Before redo the region
+// has the checkpoint's records. Redo applies entries of commits only, from the log position that the
+// checkpoint names. The entries may come in any order, and each any number of times: a checkpoint is taken
+// while transactions run, so it has some of their changes and lacks others.
 //
 // The records themselves say what is missing:
 //   birth   a new record is installed iff its grant number exceeds the number up to which the lives of its
 //           place are over
 //   update  a version is installed iff the body there bears the stamp that it displaced; else it waits
-// Stamps of different slots have no order, entries of the log have none, and a place that is empty may be
-// so because its record is not born yet, or was reclaimed: none of these decides. At the end everything
-// that waits must be older than what stands at its address: of another life (incarnation), the version
-// that stands there itself, or displaced by one that the log has. Otherwise something is missing.
+// Three facts decide nothing: stamps of different slots have no order, entries of the log have no order, and
+// a place may be empty because its record is not born yet or because the record was reclaimed. At the end no
+// update that waits may be newer than the body at its address: the update is of another life (incarnation),
+// or is the version that stands there, or was displaced by a version in the log. Otherwise an entry is
+// missing.
 //
 // Records only: buckets, rings and indexes are made anew from them. A record is left unlocked, with an empty
 // ring. Memory: the images that wait, and 8 bytes for each update of the last three ages. One thread; nothing
@@ -40,10 +41,10 @@ class RecordPlaces {
   virtual ~RecordPlaces() = default;
   // How the table's records lie; null for a table that the catalog does not have.
   virtual const layout::RecordLayout* shape(std::uint32_t table) const = 0;
-  // The lives of the place up to this number are over, but for the record that stands there: the number of
-  // its last grant, less one while that is reserved and nothing was written yet. nullopt: the table does
-  // not have the place, and every life there is over. A table gets its memory before the entries that use
-  // it are applied.
+  // The lives of the place up to this number are over, except the life of the record that stands there. The
+  // number is that of the place's last grant, less one while the grant is reserved and nothing was written
+  // yet. nullopt: the table does not have the place, and every life there is over. A table gets its memory
+  // before the entries that use it are applied.
   virtual std::optional<std::uint64_t> life(std::uint32_t table, std::uint64_t offset) const = 0;
   // From now on a record of that grant has the place.
   virtual void born(std::uint32_t table, std::uint64_t offset, std::uint64_t grant) = 0;
@@ -63,26 +64,26 @@ class Redo {
   // missing.
   Status finish();
 
-  // Of a log that goes on and on, of which more has been applied than the checkpoint knows: a new age begins.
+  // Begins a new age. For a log without an end, once more of it has been applied than the checkpoint knows.
   void begin_age() {
     ++age_;
     oldest_displaced_ = std::exchange(earlier_displaced_, std::exchange(displaced_, {}));
   }
-  // All entries that were in the log when the last age began have been applied. Updates that wait since then
-  // are checked as finish() does, and forgotten: some hundreds, and true while there are more. An update is
-  // checked when the age after its own ends; its successor's may be the one before, since an entry of another
-  // server's transaction may be decided later than the one that displaces its version.
+  // All entries that were in the log when the last age began have been applied. Checks some hundreds of the
+  // updates that wait since then, as finish() does, and forgets them; true while more are left. An update is
+  // checked when the age after its own ends. Its successor may be of the age before its own: an entry of
+  // another server's transaction may be decided later than the entry that displaces its version.
   Result<bool> end_earlier_ages();
   // Updates of this age.
   std::size_t displaced_in_age() const { return displaced_.size(); }
 
-  // From now on births are counted, by table, that are left out because the catalog does not have the table,
-  // or the table not the place. Most of them are of rows that had gone since.
+  // From now on counts, by table, the births that are left out because the catalog lacks the table, or the
+  // table lacks the place. Most of them are births of rows that are gone since.
   void count_homeless() { counts_homeless_ = true; }
   const std::map<std::uint32_t, std::uint64_t>& homeless() const { return homeless_; }
 
-  // From now on what is corrupt_data otherwise is left out: an item that does not fit, a version whose
-  // predecessor is missing.
+  // From now on leaves out two things that are corrupt_data otherwise: an item that does not fit, and a
+  // version whose predecessor is missing.
   void leave_out_unfit() { leaves_out_ = true; }
   // The messages of the first ones, and the number of all.
   static constexpr std::size_t kNamed = 20;
@@ -104,7 +105,7 @@ class Redo {
   Status admit(Status status);
   Status apply_birth(const layout::JournalWrite& record);
   Status apply_update(const layout::JournalItem& item);
-  // True if the body there bears what the update displaces, which is replaced then.
+  // True if the body there bears the stamp that the update displaces; the update then replaces the body.
   Result<bool> install(layout::GlobalAddress record, layout::HeaderWord displaced,
                        std::span<const std::byte> image);
   // A body with that stamp stands there now: installs what has waited for it.

@@ -1,6 +1,6 @@
 // The operations of BATCH_CALL that go by name. Journal entries are installed: the outcome is that of their
-// owner's WRITEs, for nobody but the owner of a complete entry, and all or nothing whenever the owner dies.
-// Records are locked as they are found.
+// owner's WRITEs, only for the owner of a complete entry, and all or nothing whenever the owner dies. Records
+// are locked as they are found.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -1,6 +1,6 @@
-// BEGIN_CREATE_TABLE: a new table in the catalog (memory/coordinator/catalog.h), which nobody but the caller
-// sees yet. Its memory on each server is another matter (prepare_table.cc). It is answered once that is
-// logged (memory/coordinator/control_changes.h).
+// BEGIN_CREATE_TABLE: a new table in the catalog (memory/coordinator/catalog.h), which only the caller sees
+// so far. Its memory on each server is another matter (prepare_table.cc). It is answered once that is logged
+// (memory/coordinator/control_changes.h).
 #include <utility>
 
 #include "memory/calls/methods.h"

@@ -31,7 +31,7 @@ struct Call {
 };
 
 using Handler = Status (*)(const Call& call);
-// By value: it suspends.
+// The call is passed by value, since the handler suspends.
 using WaitingHandler = reactor::Task<Status> (*)(Call call);
 
 inline Status malformed(std::uint16_t method) {

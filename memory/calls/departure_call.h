@@ -13,7 +13,7 @@ namespace namdb::memory {
 
 // Error insufficient_privilege: the caller is a compute server.
 Status check_mover(const Call& call);
-// Error also where this server has no region that may move, or not now.
+// Error also if this server has no region that may move, or if the region may not move now.
 Result<DepartureService*> departure_for(const Call& call);
 
 template <typename Request>
@@ -22,7 +22,7 @@ struct AskedDeparture {
   Request request;
 };
 
-// The service and what is asked of it.
+// The service, and the request to it.
 template <typename Request>
 Result<AskedDeparture<Request>> ask_departure(const Call& call,
                                               std::optional<Request> (*decode)(std::string_view)) {

@@ -1,5 +1,5 @@
-// DISCARD_INDEX: this server gives up the memory of a secondary index. It is free again once nobody can reach
-// it.
+// DISCARD_INDEX: this server gives up the memory of a secondary index. It is free again once no peer can
+// reach it.
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {

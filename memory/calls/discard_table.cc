@@ -1,5 +1,5 @@
-// DISCARD_TABLE: this server gives up a table's memory, and that of its indexes. It is free again once nobody
-// can reach it.
+// DISCARD_TABLE: this server gives up a table's memory, and that of its indexes. It is free again once no
+// peer can reach it.
 #include "memory/calls/methods.h"
 
 namespace namdb::memory::handlers {

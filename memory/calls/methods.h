@@ -22,7 +22,8 @@ enum class Where : std::uint8_t {
 // The consequence of a handler's out_of_memory.
 enum class WhenFull : std::uint8_t {
   fail,
-  // The handler runs again when extents came back (waiting.h). It has changed nothing when it says so.
+  // The handler runs again once extents came back (waiting.h). A handler that answers out_of_memory has
+  // changed nothing.
   retry,
 };
 

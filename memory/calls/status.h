@@ -6,7 +6,7 @@
 
 namespace namdb::memory {
 
-// All of a STATUS reply but for its backlog.
+// All of a STATUS reply except its backlog.
 control::StatusReply status_of(const ServerState& server);
 // All of a backlog but the sample of rings.
 void describe_backlog(const ServerState& server, control::Backlog& backlog);

@@ -36,15 +36,16 @@ class Restorer {
   // those of decode_chunk(); corrupt_data where a body does not certify at its place, or where records are
   // laid out otherwise than the table's.
   Status chunk(std::uint64_t extent, std::span<const std::byte> bytes);
-  // A block that was taken while the log was written (GrantLog::log_block). It takes the place of those that
-  // were taken before it; one that a later one has replaced is ignored. Errors: out_of_memory where the
+  // A block that was taken while the log was written (GrantLog::log_block). It replaces the blocks there that
+  // were taken before it, and is ignored if a later block has replaced it. Errors: out_of_memory where the
   // region has no such place; corrupt_data where something else leaves no room for it.
   Status block(const RecordBlock& block);
 
   // Null for a table that was not restored.
   const layout::RecordLayout* shape(std::uint32_t table) const;
-  // Lives of the place are over up to that number, but for the record that stands there. nullopt: the table
-  // has no such place, and every life there is over, since a block goes when its last record has gone.
+  // The lives of the place up to this number are over, except the life of the record that stands there.
+  // nullopt: the table has no such place. Every life there is over, since a block goes when its last record
+  // has gone.
   std::optional<std::uint64_t> life(std::uint32_t table, std::uint64_t offset) const;
   // From now on the place, which has a life(), is in use for a record of that grant.
   void born(std::uint32_t table, std::uint64_t offset, std::uint64_t grant);

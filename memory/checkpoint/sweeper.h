@@ -1,5 +1,5 @@
-// The sweep writes a checkpoint of a region's records while transactions run. It stops nobody, takes no lock,
-// pins no version, and holds no table over a suspension.
+// The sweep writes a checkpoint of a region's records while transactions run. It stops no transaction, takes
+// no lock, pins no version, and holds no table over a suspension.
 //
 // It goes over the extents in which records changed since the last sweep began (ChangedExtents), and over
 // those that entries named then which were not finished. It reads place after place. There it finds
@@ -14,9 +14,9 @@
 // them one state: it applies what is newer than a body or a life, and nothing else, in any order. The
 // manifest counts once the log has the entries of all bodies.
 //
-// An extent that has something half-installed throughout keeps its older chunk (a compute server died in the
-// middle, and nobody has decided yet). Then redo begins where the older generation's does, and the log grows:
-// progress() says which record is in the way.
+// An extent keeps its older chunk if one of its records stays half-installed throughout the sweep (a compute
+// server died in the middle of an install, and the decider has not decided yet). Then redo begins where the
+// older generation's does, and the log grows: progress() names the record.
 //
 // The manifest's state names all blocks as they were behind the last chunk: a section of a chunk whose block
 // is not among them, or was taken anew, is void. Blocks that were taken later are in the log (GrantLog).
@@ -52,7 +52,7 @@ struct SweepOptions {
   // The share of the extents that is to be done now: a sweep that has done more waits. May be empty: 1.
   std::function<double()> wanted_share;
   std::uint64_t turn_bytes = 128U << 10;          // about 0.1 ms
-  std::uint64_t again_ns = 10 * kMillisecond_ns;  // before extents with something half-installed come again
+  std::uint64_t again_ns = 10 * kMillisecond_ns;  // before extents with half-installed records come again
   // Adds what else a restart needs. Called once a checkpoint, before the log is flushed. May be empty.
   std::function<void(control::CheckpointState&)> add_state;
 };
@@ -69,17 +69,17 @@ struct SweepProgress {
   std::uint64_t done_extents = 0;
   std::uint64_t chunk_bytes = 0;  // written
   std::uint64_t bodies = 0;
-  std::uint64_t rereads = 0;       // of something half-installed
+  std::uint64_t rereads = 0;       // of half-installed records
   std::uint64_t kept_extents = 0;  // whose older chunk stays
   std::vector<StuckRecord> stuck;  // the first of each of these, of some of them
 };
 
 class Sweeper {
  public:
-  // A torn body is read again so often, and its extent comes again so often.
+  // How often a torn body is read again, and how often its extent is swept again.
   static constexpr std::uint32_t kRereads = 64;
   static constexpr std::uint32_t kRounds = 8;
-  // Of progress().stuck.
+  // The most entries of progress().stuck.
   static constexpr std::size_t kStuckNamed = 8;
 
   // All outlive this.
@@ -108,7 +108,7 @@ class Sweeper {
     options_.rate_bytes = rate_bytes;
     woken_.notify_all();
   }
-  // Of the run that is under way, or was last.
+  // The progress of the run that is under way, or was last.
   const SweepProgress& progress() const { return progress_; }
 
  private:
@@ -120,18 +120,18 @@ class Sweeper {
   };
   enum class Step : std::uint8_t { done, more, torn };
   reactor::Task<Status> sweep(std::vector<std::uint64_t>* extents);
-  // Sets `torn` and writes nothing if something was half-installed throughout, which progress() then names.
+  // Sets `torn` and writes nothing if a record stayed half-installed throughout; progress() then names it.
   reactor::Task<Status> write_extent(std::uint64_t extent, bool* torn);
   // Adds places from the cursor on, for one turn.
   Step step(Cursor& cursor, ChunkWriter& chunk);
-  // False if the place has something that is being installed.
+  // False if an install at the place is under way.
   bool add_place(const SlabAllocator::Place& place, const layout::RecordLayout& shape, ChunkWriter& chunk);
   bool hurried() const { return options_.hurry && options_.hurry(); }
-  // More is done than is wanted now.
+  // The sweep has done more than wanted_share asks for now.
   bool ahead() const;
   // Until the next turn.
   reactor::Task<void> pause();
-  // Or until it is stopped; or, where only the pace asks for it, hurries.
+  // Until `when_ns` or stop(). A wait for the pace alone (`for_pace`) also ends once `hurry` says true.
   reactor::Task<void> wait_until(std::uint64_t when_ns, bool for_pace);
   void note_stuck(const Table& table, const SlabAllocator::Place& place);
   std::vector<std::byte> state() const;

@@ -4,16 +4,17 @@
 //
 // A table is created in two steps: begin() reserves name and id, the creator prepares the table on every
 // memory server, finish() makes it visible. A creator that goes away in between leaves no name. An index is
-// visible in two states, and its creator must stay until it is ready. One that is built anew is visible
-// beside the one that it is to replace; in one step it takes the place, and the other one is visible until no
-// transaction can need it.
+// visible in two states, and its creator must stay until it is ready. An index that is built anew is visible
+// beside the index that it is to replace. In one step it takes the place of the old index, which stays
+// visible until no transaction can need it.
 //
-// A table gets new columns by another table that takes its place. Both are visible while rows are copied: the
-// new one under a hidden name, and the old one frozen, so that no transaction changes its rows. The copier
-// must stay until then.
+// To give a table new columns, another table takes its place. Both are visible while rows are copied: the new
+// one under a hidden name, and the old one frozen, so that no transaction changes its rows. The copier must
+// stay until then.
 //
-// Where there is a log, changes are made in a draft, logged, and taken over (control_changes.h): nobody sees
-// one that a restart could forget. Creations that are not finished belong to a channel and are not logged.
+// Where there is a log, changes are made in a draft, logged, and taken over (control_changes.h): no worker
+// sees a change that a restart could forget. Creations that are not finished belong to a channel and are not
+// logged.
 //
 // Each change of an entry has a *position*, a number that ascends. The log and the workers get the entries
 // that changed behind a position (catalog_changes.cc). Entries lie in maps whose copies share them, and are
@@ -50,17 +51,17 @@ class Catalog {
 
   // A copy to try a change in: its changes are not seen in the region's catalog version.
   Catalog draft() const;
-  // Becomes what the draft of it has become.
+  // Takes over the state of `draft`, which is a draft() of this catalog.
   void adopt(Catalog&& draft);
 
   // --- control state (catalog_state.cc) ---
-  // Becomes the catalog of a state that is sound, with the ids from its mark on. Creations that had begun are
-  // those of channel 0, which nobody has: disconnected(0) undoes them.
+  // Becomes the catalog of a sound state; new ids begin at its mark. Creations that had begun belong to
+  // channel 0, which no peer has: disconnected(0) undoes them.
   void import_state(const control::ControlState& state);
   // Fills in catalog version, tables, indexes, routines, roles and rights.
   void export_state(control::ControlState& state) const;
-  // Fills in the difference that makes the catalog of `state` this one, its version included; nothing if it
-  // is. They differ only in what has changed behind that position.
+  // Fills in the difference from the catalog of `state` to this one, the version included; nothing if they
+  // are equal. The two differ only in entries that changed behind that position.
   void describe_changes(const control::ControlState& state, std::uint64_t position,
                         control::ControlEntry& entry) const;
   // The next id of a table, an index, a routine, a role or an entry of rights.
@@ -69,10 +70,10 @@ class Catalog {
   // --- changes (catalog_changes.cc) ---
   // Of the last change; it ascends with each.
   std::uint64_t position() const { return position_; }
-  // GET_CATALOG, but for what is not the catalog's.
+  // Answers GET_CATALOG, except for the fields that are not the catalog's.
   void describe(const control::GetCatalogRequest& request, control::GetCatalogReply& reply) const;
-  // Entries that are gone are remembered for those who ask what has changed. Of those up to that position
-  // many are forgotten: a worker that was away for longer gets the whole catalog.
+  // Dropped entries are remembered for workers that ask for the changes. If there are many, forgets the
+  // oldest of those up to that position: a worker that was away for longer gets the whole catalog.
   void forget_drops(std::uint64_t position);
 
   std::uint64_t version() const { return version_; }
@@ -87,8 +88,8 @@ class Catalog {
   // it, with their parts. Returns the catalog's version.
   Result<std::uint64_t> finish(fabric::PeerId peer, const control::FinishCreateTableRequest& request);
   Status abandon(fabric::PeerId peer, std::uint32_t table);
-  // Where a table's main buckets on one server are since they were doubled; older news changes nothing.
-  // Outside input: undefined_table, or protocol_violation.
+  // Enters where a table's main buckets on one server lie since they were doubled; an older report changes
+  // nothing. Outside input: undefined_table, or protocol_violation.
   Status grow(const control::GrowTableRequest& request);
   // The same after that server has opened again, with other buckets than before.
   Status reopen(std::uint32_t server, std::uint32_t table, std::uint64_t bucket_base,
@@ -104,34 +105,35 @@ class Catalog {
   // Outside input: undefined_table, duplicate_table, table_is_altered, or protocol_violation. Returns the
   // catalog's version.
   Result<std::uint64_t> alter(const control::AlterTableRequest& request);
-  // The table that the peer has finished takes the place of the one that it replaces, whose id it returns.
+  // Puts the table that the peer has finished in the place of the table that it replaces. Returns the id of
+  // the replaced table.
   Result<std::uint32_t> replace_table(fabric::PeerId peer, std::uint32_t table);
-  // The name under which a table that is to take another one's place, or an index of it, is visible until
-  // then. Nobody can say it in SQL.
+  // The name under which a replacement table, or an index of it, is visible until it takes the other table's
+  // place. SQL cannot express it.
   static std::string hidden_name(const std::string& name, std::uint32_t table);
   static std::string final_name(const std::string& hidden);
 
   // --- foreign keys (catalog_foreign_keys.cc) ---
-  // They follow the tables that they reference. A change of a table that is referenced is one of the tables
-  // that reference it, too, and a new foreign key is a change of the table that it references: so statements
-  // that were planned before end in catalog_changed.
+  // Foreign keys follow the tables that they reference. A change of a referenced table counts as a change of
+  // the tables that reference it, too, and a new foreign key counts as a change of the table that it
+  // references. So statements that were planned before end in catalog_changed.
 
   // --- indexes (catalog_indexes.cc) ---
   // A hash index is a table here: begun and finished as one, which begin() makes the columns of. Then it is
   // building, and goes on by advance_index() like others.
   const ByName<control::IndexDescriptor>& indexes() const { return indexes_; }
-  // Those that are to replace one of the same name, and those that were replaced; by id.
+  // Indexes that are to replace one of the same name, and indexes that were replaced; by id.
   const ById<control::IndexDescriptor>& indexes_beside() const { return indexes_beside_; }
   // Fills in id and page length. Outside input. The table may be one that the peer is creating.
   Result<control::IndexDescriptor> begin_index(fabric::PeerId peer, control::IndexDescriptor index);
   // Returns the catalog's version.
   Result<std::uint64_t> advance_index(fabric::PeerId peer, const control::AdvanceIndexRequest& request);
-  // Returns the index's id. Its creation ends, if it was not ready, and that of one that was to replace it.
-  // Only one that may be `of_constraint` can be one of a UNIQUE constraint.
+  // Returns the index's id. Ends its creation if it was not ready, and the creation of an index that was to
+  // replace it. Drops an index of a UNIQUE constraint only if `of_constraint`.
   Result<std::uint32_t> drop_index(const std::string& name, bool of_constraint);
   // Every live worker has acknowledged that version: replaced indexes that only older transactions need go.
   void acknowledged(std::uint64_t version);
-  // It would let one go.
+  // acknowledged(version) would let a replaced index go.
   bool has_replaced(std::uint64_t version) const;
 
   // --- routines, views among them (catalog_routines.cc) ---
@@ -149,7 +151,7 @@ class Catalog {
   // --- roles and rights (catalog_roles.cc) ---
   const std::map<std::uint32_t, control::RoleDescriptor>& roles() const { return roles_; }
   const ById<control::ObjectRights>& rights() const { return rights_; }
-  // Of the catalog, when one of them last changed; after a restart a later one.
+  // The catalog's version when a role or a right last changed; after a restart a later one.
   std::uint64_t roles_version() const { return roles_version_; }
   // Makes all of the change or nothing. Outside input: catalog_changed, invalid_name, duplicate_object,
   // undefined_object, limit_exceeded, protocol_violation. Returns the catalog's version.
@@ -165,7 +167,7 @@ class Catalog {
   static constexpr std::size_t kMaxReply_bytes = fabric::kMaxCall_bytes - 4096;
   static constexpr std::size_t kMaxEntry_bytes = kMaxReply_bytes / 2;
   static constexpr std::size_t kFrame_bytes = 32;
-  // So many entries that are gone are remembered at least.
+  // At least so many dropped entries are remembered.
   static constexpr std::size_t kRememberedDrops = 4096;
 
   enum class Kind : std::uint8_t { table, index, routine, role, rights };
@@ -188,10 +190,10 @@ class Catalog {
   Catalog(const Catalog&) = default;
   void changed();
   void show_version() const;
-  // Whether an entry of that size has room, in the place of one of the other size; 0: of none. Error
-  // limit_exceeded, with the hint.
+  // Whether an entry of `entry_bytes` has room in the place of an entry of `before_bytes` (0: it is new).
+  // Error limit_exceeded, with the hint.
   Status check_room(std::size_t entry_bytes, std::size_t before_bytes, const char* hint) const;
-  // By a table or an index, also one that is only begun.
+  // Whether a table or an index has the name, also one that is only begun.
   bool name_taken(const std::string& name) const;
 
   // --- entries (catalog_changes.cc). All changes of them are made by these ---
@@ -201,7 +203,7 @@ class Catalog {
   void put_routine(control::RoutineDescriptor routine);
   void put_role(control::RoleDescriptor role);
   void put_rights(control::ObjectRights rights);
-  // They are there.
+  // The entries exist.
   void erase_table(std::uint32_t id);
   void erase_index(std::uint32_t id);
   void erase_routine(std::uint32_t id);
@@ -222,10 +224,10 @@ class Catalog {
   void describe_table(std::uint32_t table, control::GetCatalogReply& reply) const;
   void describe_ids(control::GetCatalogReply& reply) const;
 
-  // The description with the parts that `given` has; nullopt when that is not the one that was begun.
+  // `begun` with the parts that `given` has; nullopt if `given` describes another index.
   std::optional<control::IndexDescriptor> with_parts(const control::IndexDescriptor& begun,
                                                      const control::IndexDescriptor& given) const;
-  // Checks that these are the table's indexes that the peer has begun, all of them, and gives them.
+  // Checks that these are all of the table's indexes that the peer has begun, and no others. Returns them.
   Result<std::vector<control::IndexDescriptor>> indexes_to_finish(
       fabric::PeerId peer, const control::FinishCreateTableRequest& request) const;
   Result<control::IndexDescriptor> begin_replacement(fabric::PeerId peer,
@@ -237,9 +239,9 @@ class Catalog {
   Status check_unaltered(std::uint32_t table) const;
   // Whether the table, which is new, may take the place of the one that it names. Outside input.
   Status check_replacement(const control::TableDescriptor& table) const;
-  // The table that an index of that table will be one of: the one that it replaces, or itself.
+  // The table that an index of `table` will belong to: the table that `table` replaces, or `table` itself.
   std::uint32_t final_table(std::uint32_t table) const;
-  // Whether a name is another one's than that table's and its indexes'.
+  // Whether the name belongs to an object other than table `replaced` and its indexes.
   bool name_taken_beside(const std::string& name, std::uint32_t replaced) const;
   // Whether a new index of that table may have the name. Outside input.
   Status check_index_name(const std::string& name, std::uint32_t table) const;
@@ -278,14 +280,14 @@ class Catalog {
   const control::ObjectRights* find_rights(const control::ObjectRights& rights) const;
   // A new object; nothing happens without an owner, or if that is gone. The caller calls changed().
   void own(control::ObjectRights rights, std::uint32_t owner);
-  // An object is gone; or a table that took the other one's place has its rights.
+  // An object is gone, or the table that took its place has its rights.
   void disown(const control::ObjectRights& object);
   void move_rights(std::uint32_t from_table, std::uint32_t to_table);
   static control::ObjectRights rights_of_table(std::uint32_t table);
   static control::ObjectRights rights_of_routine(const std::string& name);
   // The object that the rights are of, as a key.
   static std::string object_key(const control::ObjectRights& rights);
-  // The most that the table's entry in a reply of GET_CATALOG takes, however it grows.
+  // The most bytes that the table's entry in a reply of GET_CATALOG can take, however much the table grows.
   std::size_t encoded_bytes(const control::TableDescriptor& table) const;
 
   Region& region_;

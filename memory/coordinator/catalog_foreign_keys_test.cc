@@ -51,7 +51,7 @@ TEST_CASE("a table that another one references stays, and is changed by a new fo
   CHECK(scene.catalog.drop("p").status().code() == ErrorCode::dependent_objects_still_exist);
   CHECK(scene.catalog.drop("c").ok());
   CHECK(scene.catalog.drop("p").ok());
-  // One that references itself keeps nobody out.
+  // A table that references itself can still be dropped.
   CHECK(scene.create(Scene::referencing("self", 0)).ok());
   CHECK(scene.catalog.drop("self").ok());
 }
@@ -73,7 +73,7 @@ TEST_CASE("a foreign key follows the table that it references, and its columns",
   wanted.set_replaces(*parent);
   const auto other = scene.create(wanted);
   REQUIRE(other.ok());
-  // Nobody can begin to reference a table while it is copied, since it may lose the column.
+  // No table can begin to reference a table while that is copied, since it may lose the column.
   CHECK(scene.create(Scene::referencing("d", *parent)).status().code() == ErrorCode::table_is_altered);
   REQUIRE(scene.catalog.replace_table(kPeer, *other).ok());
   CHECK(scene.table("c").foreign_keys(0).references() == *other);

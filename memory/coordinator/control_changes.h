@@ -50,13 +50,13 @@ class ControlChanges {
   // The change may be tried in a draft, and fails without effect. Its references stay until the task ends.
   using Change = std::function<Status(Catalog& catalog)>;
   reactor::Task<Status> change(Change edit);
-  // For a change that nobody waits for and that must be made: where it cannot be logged, a later entry has
-  // it.
+  // For a change that no caller waits for and that must be made: if it cannot be logged now, a later entry
+  // has it.
   reactor::Task<void> change_anyway(Change edit);
 
   // The next slot's id is below the logged mark.
   reactor::Task<Status> reserve_slot();
-  // Logs that the slot was closed, and those before for which that failed.
+  // Logs that the slot was closed, and earlier closings that could not be logged.
   reactor::Task<Status> log_closed(std::uint32_t slot, std::uint32_t final_counter);
 
   // The logged state, the sum of its entries. For a checkpoint: all of them are durable.

@@ -19,7 +19,8 @@ enum class ControlRecord : std::uint16_t {
 
 class ControlLog {
  public:
-  // Records that nobody waits for to be undone use the room that a full log keeps back.
+  // Urgent: records of changes that must be made, such as a slot's closing. They use the room that a full log
+  // keeps back.
   enum class Urgency : std::uint8_t { ordinary, urgent };
 
   virtual ~ControlLog() = default;

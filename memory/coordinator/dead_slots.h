@@ -45,7 +45,7 @@ class DeadSlots {
     std::function<reactor::Task<Result<std::uint32_t>>(std::uint32_t slot, std::uint64_t position,
                                                        std::uint32_t counter)>
         place;
-    // A slot was closed. Called before anybody sees that.
+    // A slot was closed. Called before any peer sees that.
     std::function<void(std::uint32_t slot, Verdicts verdicts)> closed;
   };
   // All outlive this, `options` too.

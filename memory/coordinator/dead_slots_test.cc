@@ -173,7 +173,7 @@ TEST_CASE("a slot waits for a memory server, at pauses that grow, and is reporte
   subject.pass(kSecond_ns);
   subject.pass(kSecond_ns);
   CHECK(subject.notices.size() == 2);
-  // Back, and nobody has to wait for the end of a pause.
+  // The host is back, and no slot waits for the end of a pause.
   subject.hosts.down.clear();
   subject.dead_slots->wake();
   subject.executor.run_ready();

@@ -77,7 +77,7 @@ struct UndecidedSlot {
   std::uint32_t published = 0;          // what the timestamp vector shows of the slot
   std::uint32_t server_count = 1;       // memory servers of the cluster
   std::vector<layout::ServerId> hosts;  // every memory server that the slot opened a journal on
-  // Memory servers that nothing of the owner ever reached. They are not asked for anything.
+  // Memory servers that no operation of the owner ever reached. They are not asked.
   std::set<std::uint32_t> without = {};
 };
 
@@ -95,7 +95,7 @@ class Decider {
   // One round. The slot's final counter, once all is decided and recorded at every host. Errors:
   // cannot_connect_now names a memory server that does not answer, to be asked again; corrupt_data where
   // answers contradict each other. `verdicts` gets those of the round that decides the last entry, which a
-  // later round does not know any more; null: nobody wants them. It outlives the task.
+  // later round does not know any more; null: not wanted. It outlives the task.
   reactor::Task<Result<std::uint32_t>> decide(UndecidedSlot slot, Verdicts* verdicts = nullptr);
 
  private:

@@ -1,10 +1,10 @@
-// The outcomes of commits whose owners lost their slots (server 0), for the owners to ask: a compute server
+// The outcomes of commits whose owners lost their slots (server 0). The owners ask for them: a compute server
 // that loses a connection in the middle of a commit does not know whether the decider commits or undoes it.
 //
-// A slot's outcomes are known once the decider has closed it, and are kept for kKept_ns. After a restart of
-// a server that has its data on disk they are known of the slots that were open when it stopped: its log has
-// everything that was committed of them and not finished. Of slots of earlier starts a checkpoint may have
-// cut off entries: of these only that is known which the log still has.
+// A slot's outcomes are known once the decider has closed it, and are kept for kKept_ns. After a restart with
+// the data on disk, the outcomes are known of the slots that were open when the server stopped: its log has
+// every commit of theirs that was not finished. Of slots of earlier starts a checkpoint may have cut off
+// entries, so only the outcomes that the log still has are known.
 //
 // Belongs to the executor's thread.
 #pragma once
@@ -29,8 +29,8 @@ class Outcomes {
 
   // The slot is closed. `verdicts` are complete unless they say otherwise.
   void closed(std::uint32_t slot, Verdicts verdicts, std::uint64_t now_ns);
-  // The server has opened its data, and has called closed() for each slot that its log names. Of other slots
-  // that were open before nothing was committed that was not finished.
+  // The server has opened its data, and has called closed() for each slot that its log names. Every commit of
+  // the other slots that were open before was finished.
   void opened(std::uint64_t now_ns) { opened_ns_ = now_ns; }
 
   // Of a commit that had begun to log, of a slot that is closed. `cut_off`: the slot was open when the server

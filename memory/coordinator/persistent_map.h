@@ -1,10 +1,9 @@
-// An ordered map whose copies share what they have in common. A copy costs nothing, and a change of one makes
-// new nodes on the path to the entry, of which there are as many as the tree is high: so a draft of the
-// catalog costs what it changes, however large the catalog is.
+// An ordered map whose copies share what they have in common. A copy costs nothing. A change of a copy makes
+// new nodes on the path to the entry, as many as the tree is high. So a draft of the catalog costs what it
+// changes, however large the catalog is.
 //
-// The interface is that of std::map as far as there is one, but no entry changes in place: put() and edit()
-// make another one. Iterators and references belong to a map as it is: a change of that map ends them, one of
-// a copy does not. One thread.
+// The interface follows std::map, but no entry changes in place: put() and edit() make another entry. A
+// change of a map ends its iterators and references; a change of a copy does not. One thread.
 #pragma once
 
 #include <algorithm>
@@ -137,7 +136,7 @@ class PersistentMap {
     return nullptr;
   }
   bool contains(const Key& key) const { return get(key) != nullptr; }
-  // It is there.
+  // The key exists.
   const Value& at(const Key& key) const {
     const Value* const found = get(key);
     NAMDB_CHECK(found != nullptr);

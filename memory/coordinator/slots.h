@@ -7,7 +7,7 @@
 // Ids ascend and are never used again. Before a lease is answered, the slot's word stands in the vector, and
 // the vector's length covers it. A closed slot's final counter is known for ever.
 //
-// The lowest free position is leased again. Free positions at the vector's end leave it, but for the latest
+// The lowest free position is leased again. Free positions at the vector's end leave it, except the latest
 // slot's: a snapshot costs as much as the live slots, however many there were. Where the vector is
 // partitioned, that holds for the positions whose words are here. The compute server that leases or closes a
 // slot places the word of another position on its memory server (memory/region/vector_part.h), and server 0
@@ -57,13 +57,13 @@ class Slots final : public Visibility {
   // --- control state (control_state.h) ---
   // Before any lease: ids go on from the state's mark, closed slots are retired. No commit of another slot
   // below the mark is open when a server opens: such a slot counts as retired behind its last counter. The
-  // vector gets the word of the last of them, so that a copy of it shows that all are retired.
+  // vector gets the word of the last such slot, so that a copy of the vector shows all of them as retired.
   void import_state(const control::ControlState& state);
   // Fills in the closed slots.
   void export_state(control::ControlState& state) const;
 
-  // A new slot for the peer. Error limit_exceeded when the vector is full, the peer has too many, or what
-  // earlier ones of that name have left takes half of the vector.
+  // A new slot for the peer. Error limit_exceeded if the vector is full, the peer has too many slots, or
+  // slots of earlier starts under that name take half of the vector.
   Result<const Slot*> lease(fabric::PeerId peer, const std::string& compute_id, const std::string& name,
                             const std::set<std::uint32_t>& without = {});
   Status close(fabric::PeerId peer, std::uint32_t slot, std::uint32_t final_counter, std::uint64_t now_ns);
@@ -101,7 +101,7 @@ class Slots final : public Visibility {
  private:
   // The slot's word, if it is here.
   std::optional<std::uint64_t> index_here(std::uint64_t position) const;
-  // Takes positions without a slot off the end of what is here of the vector.
+  // Removes positions without a slot from the end of this server's part of the vector.
   void shorten_vector();
   Status end(Slot& slot, std::uint32_t final_counter, std::uint64_t now_ns);
   // Null if the peer has not leased that slot.

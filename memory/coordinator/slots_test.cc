@@ -253,7 +253,7 @@ TEST_CASE("a slot is placed on its own server, where no older slot and no older 
   CHECK(word(0) == layout::Stamp{20, 5});
   CHECK(place(*decider, 19, 1, 9) == ErrorCode::protocol_violation);
 
-  // The slots that it was leased behind are retired, but for a later one, whose own lease came behind.
+  // The slots that it was leased behind are retired, except a later one, whose own lease came behind.
   CHECK(place(*client, 23, 5, 0) == kPlaced);
   CHECK(place(*client, 22, 1, 0, 2) == kPlaced);
   CHECK(length() == 3);

@@ -22,7 +22,7 @@ namespace namdb::memory {
 
 class WarmRegion;
 
-// Those that the process was started with.
+// The arguments that the process was started with.
 struct CommandLine {
   int argc;
   char** argv;

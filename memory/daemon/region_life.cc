@@ -69,7 +69,7 @@ void end_if_elsewhere(Durable* durable, MemoryServer* server) {
   });
 }
 
-// The process goes on as another host of the region, unless a signal came, which nobody sees again. As
+// The process goes on as another host of the region, unless a signal came, which is delivered only once. As
 // host_region() returns.
 std::optional<int> without_region(const Durable& durable) {
   if (!durable.signalled) return std::nullopt;

@@ -7,7 +7,8 @@
 
 namespace namdb::memory {
 
-// Until the process is to end, or has given the region up. nullopt: that; otherwise the exit code.
+// Until the process is to end, or has given the region up. nullopt: the region was given up; otherwise the
+// exit code.
 std::optional<int> host_region(const Process& process);
 
 }  // namespace namdb::memory

@@ -37,7 +37,7 @@ reactor::Task<Result<ConfigurationStore::Stored>> ask_store(const Process* proce
   auto stored = co_await claim_region(process->reactor, process->store, std::move(options));
   co_await signals.cancel();
   co_await gate.close();
-  // Nobody sees the signal again.
+  // The signal is delivered only once.
   if (stopping && stored.ok())
     co_return Status(ErrorCode::admin_shutdown, "stopped while it asked the configuration store");
   co_return stored;

@@ -1,4 +1,5 @@
-// The configuration store's word on the region, which a process with one hears before it opens its folder.
+// Reads the configuration store's record of the region. A process with a store does so before it opens its
+// folder.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,7 @@ std::optional<int> look_at_store(const Process& process);
 Result<placement::ConfigurationStore::Stored> claim_opened_region(const Process& process,
                                                                   std::uint64_t database_id,
                                                                   std::uint64_t generation);
-// The same while it opens, and somebody else awaits signals: `stopping` is asked again and again. The process
+// The same while the database opens and another task awaits signals: `stopping` is polled. The process
 // outlives the task.
 reactor::Task<Result<placement::ConfigurationStore::Stored>> claim_opening_region(
     const Process* process, std::uint64_t database_id, std::uint64_t generation,

@@ -14,7 +14,7 @@
 
 namespace namdb::memory {
 
-// Of one region, and the thread that allocates it.
+// The memory of one region, and the thread that allocates it.
 struct WarmMemory {
   std::atomic<bool> is_missing{false};
   std::atomic<bool> is_needed{false};  // by a region that opens

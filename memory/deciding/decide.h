@@ -1,5 +1,6 @@
-// The duties of a host for the decider (common/calls/decider_calls.h), for the handlers of its calls and for
-// the decider on the same server; and all hosts of the cluster as the decider of server 0 reaches them.
+// The duties of a host for the decider (common/calls/decider_calls.h). The handlers of the decider's calls
+// use them, and so does a decider on the same server. ClusterHosts is all hosts of the cluster, as the
+// decider of server 0 reaches them.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace namdb::memory {
 // admin_shutdown. `server` outlives the task.
 reactor::Task<Status> fence_here(ServerState* server, std::string compute_id);
 
-// All of them: error protocol_violation while the slot's owner is connected here; else those of the log, and
-// corrupt_data where the journal does not have what is asked for. `server` outlives the tasks.
+// Errors of all of these: protocol_violation while the slot's owner is connected here; those of the log;
+// corrupt_data if the journal lacks an entry that the call names. `server` outlives the tasks.
 reactor::Task<Result<calls::LookReply>> look_here(ServerState* server, std::uint32_t slot);
 reactor::Task<Status> make_void_here(ServerState* server, calls::VoidRequest request);
 reactor::Task<Status> record_here(ServerState* server, calls::VerdictRequest request);
@@ -37,8 +38,8 @@ class ClusterHosts final : public DeciderHosts {
   reactor::Task<Status> make_void(layout::ServerId host, calls::VoidRequest request) override;
   reactor::Task<Status> record(layout::ServerId host, calls::VerdictRequest request) override;
 
-  // Another server's word of the timestamp vector shows at least that counter of the slot; the one that it
-  // shows. The slot's owner is fenced.
+  // Makes the slot's word on another server, at that position of the timestamp vector, show at least
+  // `counter`. Returns the counter that it shows then. The slot's owner is fenced.
   reactor::Task<Result<std::uint32_t>> place(std::uint32_t slot, std::uint64_t position,
                                              std::uint32_t counter);
 

@@ -1,12 +1,12 @@
 // A B+-tree of byte strings in the region's pages (layout/index_page.h): one index's part on this server.
 //
 // The memory server's thread alone changes it and never suspends meanwhile, so every call is one step. Peers
-// READ pages at any moment, also between the WRITEs of one change. These come in such an order that every
-// certified leaf holds all the keys of its range that any finished change left there. A change that needs
-// pages takes them all before it writes anything: a full region leaves the tree whole.
+// READ pages at any moment, also between the WRITEs of one change. The WRITEs are ordered so that every
+// certified leaf holds all keys of its range that finished changes left there. A change that needs pages
+// takes them all before it writes anything: a full region leaves the tree whole.
 //
-// Leaves that become empty are given to a neighbour's range and freed, unless its page cannot hold the new
-// fences; pages are not merged otherwise.
+// An empty leaf is freed and its range goes to a neighbour, unless the neighbour's page cannot hold the new
+// fences. Pages are not merged otherwise.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +64,8 @@ class BTree {
   // place is where the search began. `visit` changes nothing.
   Place scan(std::string_view low, std::optional<std::string_view> high, bool backward,
              const std::function<bool(std::string_view key)>& visit) const;
-  // Wipes some pages, so that no READ certifies there, and tells whether any are left. Afterwards the tree is
-  // only good for being destroyed, which gives all memory back.
+  // Wipes at most so many pages, so that no READ certifies there; false once none is left. Afterwards the
+  // tree may only be destroyed; the destructor gives all memory back.
   bool wipe(std::uint32_t pages);
 
   std::uint64_t entries() const { return entries_; }

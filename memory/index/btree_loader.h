@@ -1,5 +1,5 @@
 // Builds a B+-tree from keys in ascending order: pages are filled and written from left to right, each once,
-// and the inner pages above them likewise. For a tree that nobody reads yet. Its pages, fences and links are
+// and the inner pages above them likewise. For a tree that no peer reads yet. Its pages, fences and links are
 // those of any tree (btree.h), and it is changed like one afterwards.
 #pragma once
 

@@ -7,10 +7,10 @@
 //
 // A dead entry is removed once no running transaction can have a snapshot that still needs it. The verdict
 // was that the record's newest version is published and has another key, so every snapshot taken from then on
-// sees that version or a later one. A later one with this key has raised the doubt anew: after the check; or
-// ahead of its locks, so shortly before the check that no worker would have been asked for one. For snapshots
-// from before, the rule of old versions holds (old_versions.h): E + slack from the verdict, or acknowledged
-// version epochs.
+// sees that version or a later one. A later version with this key has raised the doubt anew after the check.
+// (Or its commit raised the doubt ahead of its locks, shortly before; but then no worker would have been
+// asked for a check.) For snapshots from before, the rule of old versions holds (old_versions.h): E + slack
+// from the verdict, or acknowledged version epochs.
 //
 // Private memory; belongs to the memory server's thread.
 #pragma once
@@ -55,13 +55,13 @@ class Doubts {
   void settle(const calls::IndexVerdict& verdict, std::uint64_t now_ns);
   // Appends doubts for one worker to check, which others do not get for a while (calls::IndexDoubt items).
   void take(std::uint32_t limit, std::size_t max_bytes, std::uint64_t now_ns, std::string& items);
-  // True if take() would give something.
+  // True if take() would give a doubt.
   bool due(std::uint64_t now_ns) const;
   // Dead entries, at most `limit`, that no snapshot needs any more. They are no longer in doubt.
   std::vector<IndexEntry> expired(const Peers& peers, std::uint64_t now_ns, std::size_t limit);
   // The held doubts of the index become due, those that may be ahead of their locks later.
   void release(std::uint32_t index, std::uint64_t now_ns);
-  // Of an index that is dropped.
+  // Forgets all doubts of an index that is dropped.
   void forget(std::uint32_t index);
 
   std::size_t count() const { return doubts_.size(); }
@@ -86,7 +86,7 @@ class Doubts {
     std::deque<Condemned> entries;
   };
   using Map = std::map<IndexEntry, Doubt>;
-  // Where the entry is, first where verdicts go on that come in the order of keys.
+  // Finds the entry. Tries the place behind the last verdict first: verdicts often come in the order of keys.
   Map::iterator find(std::uint32_t index, std::string_view key);
   // Gives the next one.
   Map::iterator erase(Map::iterator doubt);

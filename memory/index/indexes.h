@@ -1,9 +1,9 @@
 // The secondary indexes on this server: for each a tree with the part of the index that lies here, and the
 // entries of it that are in doubt. The calls of common/calls/index_calls.h end here.
 //
-// An index is prepared, filled while it is building (its doubts are held meanwhile, so that an entry that the
-// builder adds late from its old snapshot finds the mark that a commit has left), then ready; and discarded
-// in the end, which gives its memory back after its reuse epoch (epoch_reclaimer.h).
+// An index is prepared, then filled while it is building, then ready, and discarded in the end; its memory
+// comes back after its reuse epoch (epoch_reclaimer.h). Doubts are held while the index is building: so an
+// entry that the builder adds late, from its old snapshot, finds the mark that a commit has left.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class Indexes {
   Status built(fabric::PeerId builder, std::uint32_t id);
   // Null for an index that is unknown or discarded.
   IndexPointer find(std::uint32_t id) const;
-  // Those that the peer is building, and those of a table.
+  // The ids of the indexes that the peer is building, and of those of a table.
   std::vector<std::uint32_t> built_by(fabric::PeerId builder) const;
   std::vector<std::uint32_t> of_table(std::uint32_t table) const;
   // From now on find() does not know it. False when it was not there.
@@ -76,13 +76,13 @@ class Indexes {
 
   // Removes the entries that no snapshot needs any more.
   reactor::Task<void> tick(const Peers& peers);
-  // tick() has something to wait for.
+  // True while entries wait for tick() to remove them.
   bool aging() const { return doubts_.aging(); }
-  // Adds news of indexes to a heartbeat's reply, and some of those that are built: after as many replies as
-  // it takes all of them were named.
+  // Adds news of indexes to a heartbeat's reply, and names some of those that are built. Successive replies
+  // name all of them in turn.
   void describe(control::HeartbeatReply& reply);
 
-  // By id, discarded ones included.
+  // All indexes by id, discarded ones included.
   const std::map<std::uint32_t, IndexPointer>& all() const { return indexes_; }
   const Doubts& doubts() const { return doubts_; }
   std::uint64_t removed() const { return removed_; }

@@ -1,6 +1,6 @@
 // The log on disk (memory/log) as journals see it. Entries are urgent: one that is complete in a ring can
-// neither be acknowledged nor aborted without the log. Records by which commits are decided, or journals end,
-// are deciding: only behind them redo begins later, and the log gets room back.
+// neither be acknowledged nor aborted without the log. Records that decide commits or end journals have
+// urgency `deciding`: only they let redo begin later and give the log room back.
 #pragma once
 
 #include "memory/journals/log_sink.h"
@@ -20,7 +20,8 @@ class DiskLogSink final : public LogSink {
   std::uint64_t max_entry_bytes() const override { return log_.max_bytes() / kEntryParts; }
 
  private:
-  // Of the log's bound. Checkpoints hurry when it is three quarters full: an entry fits into the rest.
+  // An entry takes at most this fraction (one in kEntryParts) of the log's bound. Checkpoints hurry when the
+  // log is three quarters full: an entry fits into the rest.
   static constexpr std::uint64_t kEntryParts = 4;
 
   Log& log_;

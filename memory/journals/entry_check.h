@@ -1,14 +1,15 @@
 // Which journal entries this host takes into its log. They come from compute servers, which are not trusted,
-// and a log whose entries cannot be redone would keep the database shut. So this refuses all that redo would
-// by lengths and places alone (memory/region/item_fit.h), and regions that no decider could ask.
+// and a log whose entries cannot be redone would keep the database shut. So the check refuses every entry
+// that redo would refuse by lengths and places alone (memory/region/item_fit.h), and every entry that names a
+// region which no decider could ask.
 //
 //   regions     ascending, of this database, and this host's among them
 //   items       of this host's region
 //   updates     of tables that are here, or were: redo leaves out those that were dropped
 //   new records likewise, each with a body's prefix and a grant number
 //
-// The bytes of bodies are not checked, nor the records that stand in the region: that would cost a checksum
-// or a miss of the cache for each item, and this costs some nanoseconds. Where such an entry does not fit,
+// The bytes of bodies are not checked, and neither are the records in the region: that would cost a checksum
+// or a cache miss for each item, while this check costs some nanoseconds. Where such an entry does not fit,
 // --force unfit-entries opens the database (memory/opening/log_replay.h).
 //
 // One executor's thread; nothing suspends.
@@ -34,7 +35,7 @@ class EntryCheck {
   Status check(const layout::JournalEntry& entry) const;
 
  private:
-  // Why the item cannot be; null: it can. Nothing is made for the many that can.
+  // Why the item is refused; null: it is accepted. No string is made for an accepted item.
   const char* fault_of(const layout::JournalItem& item) const;
   const char* fault_of(const layout::JournalWrite& new_record) const;
   // Null for a table that is not here; `never` says that it never was.

@@ -5,7 +5,7 @@
 //   ring of slot 21   --+--> read_on: certify --> LogSink ----+--> FLUSH of slot 21
 //   ring of slot 22   --'                    one flush        '-- (slot 22 did not ask yet)
 //
-// Rings are read when something asks: FLUSH, a slot's end, the decider. Nothing polls an idle ring.
+// Rings are read on demand: by FLUSH, at a slot's end, and for the decider. No task polls an idle ring.
 //
 // Group commit (DeWitt et al., SIGMOD 1984) without a timer: one flush of the log is under way at a time. The
 // FLUSHes that come meanwhile wait for it and share the next. Before each, the entries that are complete in
@@ -26,8 +26,9 @@
 // with all slots closed. Until then the stream of a lost channel stays: its entries are to be decided.
 //
 // Errors of the sink: where append() fails the entry stays in its ring, and the next FLUSH tries again. A
-// flush() that fails is final, for all (log_sink.h). Where the log has no room for what an owner that is gone
-// left in its ring, the stream ends there: nobody was told of these commits, and only decisions bring room.
+// flush() that fails is final, for all (log_sink.h). If the log has no room for entries that a departed owner
+// left in its ring, the stream ends there: no client was told of these commits, and only decisions bring
+// room.
 //
 // On the executor's thread. Streams are shared with the tasks that are at work on them.
 #pragma once
@@ -89,7 +90,7 @@ class Journals {
   // Room in the region for the items of an entry that are too long for the ring; its offset. The room is free
   // again with the entry's place. Errors limit_exceeded, out_of_memory, undefined_object.
   Result<std::uint64_t> lend_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t length_bytes);
-  // Of an entry that was never written. Error undefined_object where there is no such room.
+  // Gives back the room of an entry that was never written. Error undefined_object: there is no such room.
   Status give_back_room(fabric::PeerId peer, std::uint32_t slot, std::uint64_t offset);
   // The owner's two-sided stage has written to the region.
   void stage_ended() { arrived_.notify_all(); }
@@ -122,9 +123,9 @@ class Journals {
     bool decided = false;
   };
   std::optional<Ended> ended(std::uint32_t slot) const;
-  // It ended before this process did.
+  // Notes a journal that ended before this process began.
   void restore_ended(std::uint32_t slot, Ended how) { ended_[slot] = how; }
-  // Of all slots, by slot.
+  // The ends of all ended journals, by slot.
   const std::map<std::uint32_t, Ended>& all_ended() const { return ended_; }
   // Appends a record and makes it durable, with what else there is to flush. Without a sink: nothing.
   reactor::Task<Status> record(RecordKind kind, std::span<const std::byte> bytes);
@@ -133,17 +134,17 @@ class Journals {
   void note(RecordKind kind, std::vector<std::byte> bytes);
   // All that was noted is durable.
   reactor::Task<Status> flush_noted();
-  // Redo begins there at the latest: the record of the oldest entry that is not known to be decided. ~0:
-  // none.
+  // The log position of the oldest entry that is not known to be decided: redo begins there at the latest.
+  // ~0: there is no such entry.
   std::uint64_t redo_start() const;
-  // Marks the extents of the records that entries name which are not known to be decided. An entry marks them
+  // Marks the extents of the records named by entries that are not known to be decided. An entry marks them
   // in Region::changed() when it goes into the log.
   void mark_undecided(ChangedExtents& changed) const;
 
   // Memory of the region: rings and rooms; and those whose owners are gone.
   std::uint64_t bytes() const { return charged_bytes_; }
   std::uint64_t abandoned_bytes() const;
-  // By slot.
+  // The streams, by slot.
   const std::map<std::uint32_t, std::shared_ptr<JournalStream>>& all() const { return streams_; }
   // Entries that this host did not take, by which streams broke.
   std::uint64_t refused() const { return refused_; }
@@ -165,9 +166,9 @@ class Journals {
   bool takes(JournalStream* stream, const layout::JournalEntry& entry);
   // Tells of a stream that has just broken.
   void tell_broken(const JournalStream& stream);
-  // Of the records that the entry names; none twice.
+  // The extents of the records that the entry names, each once.
   ExtentNumbers extents_of(const layout::JournalEntry& entry) const;
-  // The same; where the log has no room, once more when it has written what it holds.
+  // As read_on(). If the log has no room, tries once more after the log has written what it holds.
   reactor::Task<Status> read_and_make_room(StreamPointer stream);
   // Until everything before the position is certified, or patience ends.
   reactor::Task<Status> await_entries(StreamPointer stream, std::uint64_t position);
@@ -177,7 +178,7 @@ class Journals {
   reactor::Task<Result<LogSink::Appended>> append(RecordKind kind, std::span<const std::byte> head,
                                                   std::span<const std::byte> bytes);
   reactor::Task<Status> make_durable(std::uint64_t log_position);
-  // Everything of the stream is decided by `through`: records that, and ends it.
+  // All entries of the stream are decided, by `through`: records that and ends the stream.
   reactor::Task<Status> end(StreamPointer stream, Ended how);
 
   reactor::Executor& executor_;

@@ -129,7 +129,7 @@ TEST_CASE("a journal closes when all of it is decided, and that is recorded", "[
   CHECK(host.journals.find(20) == nullptr);
   CHECK(host.free_bytes() == free_bytes);
   CHECK(host.journals.bytes() == 0);
-  REQUIRE(host.log.records.size() == 3);  // entries that nobody flushed are in the log before
+  REQUIRE(host.log.records.size() == 3);  // entries without a FLUSH are in the log before
   const StepLog::Record& last = host.log.records.back();
   CHECK(last.kind == RecordKind::through);
   REQUIRE(last.bytes.size() == 8);

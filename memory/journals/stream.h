@@ -1,6 +1,6 @@
-// A slot's stream on this host, as the host keeps it: the ring in the region, which the slot's owner alone
-// WRITEs, and in private memory how far the stream is known. Everything here is decided over copies of the
-// ring's bytes and does not suspend; journals.h moves the bytes into the log.
+// A slot's stream on this host, as the host keeps it: the ring in the region, which only the slot's owner
+// WRITEs, and in private memory the positions up to which the stream is known. Everything here is decided
+// over copies of the ring's bytes and does not suspend; journals.h moves the bytes into the log.
 //
 //      freed          durable        certified
 //        |  kept entries |                |
@@ -36,7 +36,7 @@
 
 namespace namdb::memory {
 
-// Of extents: those of most commits need no memory of their own.
+// Numbers of extents. Those of most commits need no memory of their own.
 using ExtentNumbers = absl::InlinedVector<std::uint32_t, 4>;
 
 // An entry that was found complete and is not free. Positions are those of the stream.
@@ -104,7 +104,7 @@ class JournalStream {
   // The entry that next() found has a room, and keeps it from now on. False, and the stream is broken, where
   // that room was not lent, or another entry has it.
   bool take_room(const layout::JournalEntry& entry);
-  // It is not complete, or not in the log.
+  // The entry is not complete, or does not go into the log: its room has no entry any more.
   void drop_room(const layout::JournalEntry& entry);
   // The cursor passes an entry that is not complete.
   void skip(const layout::JournalEntry& entry) { certified_ = entry.end(); }
@@ -120,16 +120,17 @@ class JournalStream {
   // A verdict for the commit is recorded. The first one stays. The decider may name commits without an entry
   // here.
   void decide(std::uint32_t counter, Verdict verdict);
-  // By counter, until the stream ends.
+  // Verdicts by counter, until the stream ends.
   const std::map<std::uint32_t, Verdict>& verdicts() const { return verdicts_; }
   // Everything in the log before that position is durable.
   void log_is_durable(std::uint64_t log_position);
   bool decided(const KeptEntry& entry) const {
     return entry.stamp.counter <= through_ || verdicts_.contains(entry.stamp.counter);
   }
-  // All that are before `position` are durable when the log is, up to here; 0: they are.
+  // All entries before `position` are durable once the log is durable up to this end; 0: they are durable
+  // now.
   std::uint64_t log_end_before(std::uint64_t position) const;
-  // Of the oldest entry that is not decided.
+  // Where the record of the oldest undecided entry begins in the log; nullopt: all entries are decided.
   std::optional<std::uint64_t> oldest_undecided_log_begin() const;
 
   // --- rooms ---

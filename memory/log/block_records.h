@@ -43,7 +43,7 @@ class BlockRecords {
   bool done() const { return payload_.empty(); }
   // The next record that ends in the block; nullopt: there is none.
   std::optional<LogRecord> next();
-  // Behind next(): something else stands where a record should begin. The rest of the block is dropped.
+  // Behind next(): no record stands where one should begin. The rest of the block is dropped.
   bool broken() const { return broken_; }
 
   // Behind the last block.

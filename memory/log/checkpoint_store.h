@@ -1,7 +1,7 @@
-// The checkpoints of a memory server on disk: chunks of bytes by key (an extent of the region, say), and for
-// each generation a manifest that names the newest chunk of every key, where redo of the log begins, and a
-// state. A generation writes the chunks that changed and names older ones for the rest. The bytes:
-// manifest.h.
+// The checkpoints of a memory server on disk: chunks of bytes by key (an extent of the region, say), and a
+// manifest for each generation. A manifest names the newest chunk of every key, the log position where redo
+// begins, and a state. A generation writes the chunks that changed and names older ones for the rest. The
+// bytes: manifest.h.
 //
 //   begin      nothing of an unfinished generation is in the way
 //   put, drop  chunks, in any number, while the earlier generations stay as they are. They are synced many
@@ -11,9 +11,9 @@
 //              folder synced. From the rename on the generation counts. The two newest are kept, and all
 //              that neither names is removed.
 //
-// The caller flushes the log up to what the chunks hold before commit(), and cuts it at oldest_redo(), not at
-// the newest generation's start: where a chunk of the newest is damaged, the older generation's serves with a
-// longer redo. A chunk that both name has no second copy.
+// Before commit() the caller flushes the log up to all changes that the chunks hold. It cuts the log at
+// oldest_redo(), not at the newest generation's start: if a chunk of the newest generation is damaged, the
+// older generation's chunk serves, with a longer redo. A chunk that both generations name has no second copy.
 //
 // One executor's thread; one generation at a time. After kDiskFull a generation is abandoned and the disk has
 // room as before; after any other error the process is to end, as after those of the log.
@@ -49,9 +49,9 @@ class CheckpointStore {
     LogPosition redo_from = 0;
     bool older = false;  // the newest generation's is damaged
   };
-  // Of the newest generation, or of the one before it, whose `redo_from` then counts. No bytes where that had
-  // no such chunk: its content came later, and is in the log. Error corrupt_data when neither has it whole;
-  // the key is in the newest.
+  // The chunk of the newest generation; if that is damaged, of the generation before it, whose `redo_from`
+  // then counts. No bytes if the older generation has no such chunk: its content came later and is in the
+  // log. Error corrupt_data if neither generation has the chunk whole. The key is in the newest generation.
   reactor::Task<Result<Chunk>> read(std::uint64_t key);
   // The log is needed from here on.
   LogPosition oldest_redo() const { return memory::oldest_redo(kept_); }
@@ -68,7 +68,7 @@ class CheckpointStore {
   // Removes what was put since begin().
   reactor::Task<Status> abandon();
 
-  // Of the last that was begun, by any process.
+  // The number of the last generation that any process began.
   std::uint64_t generation() const { return generation_; }
 
  private:

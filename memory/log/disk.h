@@ -66,14 +66,14 @@ class DiskFile {
   // Durable when it returns. Before that, or after a loss of power, each sector of 512 bytes may be old,
   // new or torn.
   virtual reactor::Task<Status> write_durably(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-  // All completed writes are durable, and those that were only read back after a restart, too.
+  // Makes all completed writes durable, and earlier writes that were only read back after a restart, too.
   virtual reactor::Task<Status> sync() = 0;
 };
 
 class Disk {
  public:
   virtual ~Disk() = default;
-  // That all of it belongs to.
+  // The executor that the disk and its files belong to.
   virtual reactor::Executor& executor() = 0;
   // The names of what is in the folder, in ascending order.
   virtual reactor::Task<Result<std::vector<std::string>>> list(std::string folder) = 0;

@@ -2,9 +2,9 @@
 // list() blocks the thread.
 //
 // A durable write is one request with RWF_DSYNC where the device writes through its cache (FUA) or has none.
-// Elsewhere the kernel would end that request by a flush of the cache in a worker that is bound to one core:
-// the worker has to wait, for a tick of 4 ms, say, while another program computes there. So it is a write and
-// a fdatasync, whose worker runs on any core.
+// Elsewhere the kernel would end that request by a flush of the cache in a worker that is bound to one core.
+// While another program computes on that core the worker waits, for a tick of 4 ms, say. So there a durable
+// write is a write and an fdatasync, whose worker runs on any core.
 #pragma once
 
 #include <sys/types.h>
@@ -45,7 +45,7 @@ class FileDisk final : public Disk {
  private:
   // A descriptor, or a negated error number. Without direct I/O where the file system has none.
   reactor::Task<int> open_file(std::string path, int flags);
-  // Of files on that device.
+  // Whether files on that device are written durably in one request.
   bool in_one_request(dev_t device);
 
   reactor::Reactor& reactor_;

@@ -435,7 +435,7 @@ reactor::Task<Status> Log::reclaim(LogPosition oldest) {
     } else {
       status = co_await disk_.remove(path);
     }
-    // Nobody may find the segment under its old name once it is written again.
+    // No reader may find the segment under its old name once it is written again.
     if (status.ok()) status = co_await disk_.sync_folder(folder_);
     if (!status.ok()) {
       fail(status);

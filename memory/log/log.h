@@ -5,20 +5,20 @@
 // the next, together, up to max_block_bytes. No sector that holds an acknowledged byte is ever written
 // again.
 //
-// Room: a segment is made before the one before it is begun, its space allocated and written once, so that
-// a write never lacks room and never changes the file system's metadata. append() accepts no more than the
-// segments that are there can hold. With no room for another one, on the disk or below max_bytes, it fails
-// with kDiskFull and everything else goes on; reserve_bytes are kept for records that must not fail then,
-// and half of them for those that bring room.
-// reclaim() gives room back, and segments are used again.
+// Room: a segment is made before its predecessor is begun. Its space is allocated and written once, so that a
+// write never lacks room and never changes the file system's metadata. append() accepts no more than the
+// existing segments can hold. If there is no room for another segment, on the disk or below max_bytes,
+// append() fails with kDiskFull and everything else goes on. For that case reserve_bytes are kept for urgent
+// records, and half of them for deciding records, which bring room. reclaim() gives room back, and segments
+// are used again.
 //
 // Errors: a write or a sync that failed is never tried again (disk.h). The log has *failed* then: nothing
 // more becomes durable, all calls say why, and on_failure is called once. The process is to end. All
 // acknowledged records are there after its restart; others may be.
 //
 // Copies of the log at other hosts (memory/placement): each block goes to a watcher as soon as it is sealed,
-// and flush() can be made to wait until other disks have it, too. A copy is a Log to which nobody appends:
-// it takes those blocks as they are, each at its place.
+// and flush() can be made to wait until other disks have it, too. A copy is a Log without append(): it takes
+// those blocks as they are, each at its place.
 //
 // One executor's thread. Any number of coroutines may append and flush.
 #pragma once
@@ -41,11 +41,11 @@
 namespace namdb::memory {
 
 struct LogOptions {
-  // Of a new log; an old one keeps its own.
+  // The segments' length in a new log; an old one keeps its own.
   std::uint64_t segment_bytes = 64U << 20;
-  // Of all segments, those to come included; at least two.
+  // The most bytes of all segments, future ones included; at least two segments.
   std::uint64_t max_bytes = 4ULL << 30;
-  // Of one write.
+  // The most bytes of one write.
   std::uint64_t max_block_bytes = 1U << 20;
   // Kept for urgent and deciding records, and half of it for deciding ones.
   std::uint64_t reserve_bytes = 1U << 20;
@@ -94,20 +94,20 @@ class Log {
                                          Urgency urgency = Urgency::ordinary) {
     return append(kind, bytes, {}, urgency);
   }
-  // Of a record that is two runs of bytes, one behind the other.
+  // The same for a record that is two runs of bytes, one behind the other.
   reactor::Task<Result<Appended>> append(std::uint16_t kind, std::span<const std::byte> head,
                                          std::span<const std::byte> body, Urgency urgency);
   // Resumes when all up to there is durable, and confirmed, or the log has failed.
   reactor::Task<Status> flush(LogPosition upto);
   // Nothing before that position will be read again. One at a time.
   reactor::Task<Status> reclaim(LogPosition oldest);
-  // Of a log that makes nothing durable for a while.
+  // The state of a log that makes nothing durable for a while.
   struct Pause {
     LogPosition position = 0;  // all before it is durable, and nothing behind
     std::uint64_t segment = 0;
     std::uint64_t offset = 0;  // in it, where the next block will begin
   };
-  // No block is written from when this resumes until resume(), close(), or that time. Records are accepted
+  // Once this has resumed, no block is written until resume(), close() or `until_ns`. Records are accepted
   // meanwhile. One pause at a time; a second one takes its place. Error: the log's failure.
   reactor::Task<Result<Pause>> pause(std::uint64_t until_ns);
   void resume();
@@ -134,21 +134,21 @@ class Log {
   // flush() returns only when other disks have all up to there, too. Without a call there are none.
   void set_confirmed(LogPosition confirmed);
   LogPosition confirmed() const { return confirmed_; }
-  // Those of the last blocks that were sealed, ascending; the log's tail is the last of them.
+  // The tails behind the last sealed blocks, ascending; the log's own tail is the last of them.
   const std::deque<LogTail>& tails() const { return tails_; }
   const LogTail& tail() const { return tails_.back(); }
   // Of a copy: the next block, durable when it returns. The bytes are pages (PageBuffer). One at a time.
   // Error corrupt_data, and nothing has changed: it is not a whole block that follows; the log's failure.
   reactor::Task<Status> write_sealed(std::span<const std::byte> block);
-  // Of a copy: all behind one of tails() is gone for ever when it returns. Ended by a crash, it has taken
-  // some of the last blocks away. Error object_not_in_prerequisite_state: there is no such tail.
+  // Of a copy: everything behind `to`, one of tails(), is gone for ever when this returns. A crash meanwhile
+  // leaves some of the last blocks removed. Error object_not_in_prerequisite_state: there is no such tail.
   reactor::Task<Status> cut(LogTail to);
-  // Of a copy, behind close(): where resume() goes on, without a reader.
+  // Of a copy, behind close(): the end at which resume() can go on without a reader.
   LogEnd take_end();
   const LogIdentity& identity() const { return identity_; }
   std::uint64_t segment_bytes() const { return segment_bytes_; }
-  // Where the first whole segment begins that has all from that position on; nullopt: it is not there any
-  // more. Of a segment without a block, the tail's position.
+  // The last segment whose first block begins at or before that position; nullopt: the log does not reach
+  // back so far. Of a segment without a block, the tail's position.
   struct SegmentStart {
     std::uint64_t segment = 0;
     LogPosition position = 0;
@@ -158,13 +158,13 @@ class Log {
   // Called within the log's tasks when it has written a block, or has found no room for a segment.
   void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
 
-  // Waits for the operations under way. Records that nobody flushed are not written. An append() that waits
-  // for a segment ends with admin_shutdown, as all later ones; flush() is not called any more. Before
+  // Waits for the operations under way. Records without a flush() are not written. An append() that waits for
+  // a segment ends with admin_shutdown, as all later ones; flush() is not called any more. Before
   // destruction.
   reactor::Task<void> close();
 
-  // No segment could be made to follow the one that is being written, which still takes records: new work
-  // that will append is to be refused. Tries to make one again at most once a second.
+  // True if no next segment could be made. The current one still takes records, but the caller has to refuse
+  // new work that will append. Tries again to make a segment at most once a second.
   bool full();
   // The same without a try.
   bool out_of_room() const { return !full_.ok(); }
@@ -172,9 +172,9 @@ class Log {
   LogPosition appended() const { return appended_; }
   LogPosition durable() const { return durable_; }
   const Status& failure() const { return failure_; }
-  // Of all segments.
+  // The bytes of all segments.
   std::uint64_t disk_bytes() const;
-  // Of those that have records which were not given back, up to the end.
+  // The bytes of the segments with records that were not given back, up to the end.
   std::uint64_t used_bytes() const { return finished_.size() * segment_bytes_ + offset_; }
   std::uint64_t max_bytes() const { return options_.max_bytes; }
   const LogCounters& counters() const { return counters_; }
@@ -182,11 +182,11 @@ class Log {
  private:
   Log(reactor::Executor& executor, Disk& disk, std::string folder, LogEnd end, LogOptions options);
 
-  // Of the room, that a record leaves to more urgent ones.
+  // Bytes of room that a record of this urgency leaves to more urgent records.
   std::uint64_t kept_bytes(Urgency urgency) const;
-  // Of the segments, that so many bytes of records take when they are written together.
+  // The most bytes of segments that so many bytes of records take when they are written together.
   std::uint64_t most_bytes(std::uint64_t payload_bytes) const;
-  // That all accepted records may still take, and so many bytes more.
+  // The most bytes of segments that all accepted records may still take, and so many bytes more.
   std::uint64_t promised_bytes(std::uint64_t more_bytes) const;
   std::uint64_t room_bytes() const;
   void start_making();
@@ -223,7 +223,7 @@ class Log {
   std::uint64_t previous_;
   LogPosition durable_;
   LogPosition appended_;
-  LogPosition wanted_;          // somebody waits for it
+  LogPosition wanted_;          // some flush() waits for it
   LogPosition record_end_ = 0;  // of the last record that has begun to be written
   std::vector<std::byte> pending_;
   std::vector<std::byte> taken_;  // what is being written, from taken_at_ on

@@ -26,10 +26,10 @@
 //   record   0    magic (16) | kind (16) | length in bytes (32)
 //            8    bytes, and zeros to a multiple of 8
 //
-// A block is written once, by one durable write, when the one before is durable. So a block that is not
-// whole is the last one, and was never acknowledged; one that is whole, behind one that is not, proves
-// damage. Old blocks of a segment file that is used again have other places, and those of another log
-// another id. A record that a loss of power left open is dropped: the next block goes on with nothing.
+// A block is written once, by one durable write, when the one before is durable. So a block that is not whole
+// is the last one, and was never acknowledged. A whole block behind a block that is not whole proves damage.
+// Old blocks of a segment file that is used again have other places, and those of another log another id. A
+// record that a loss of power left open is dropped: the next block goes on with nothing.
 #pragma once
 
 #include <cstddef>
@@ -114,11 +114,11 @@ struct BlockHeader {
 // Seals the block whose payload stands in its place already, and zeros the rest of its last page; its
 // checksum.
 std::uint64_t seal_block(std::uint64_t log_id, const BlockHeader& header, std::span<std::byte> block);
-// The pages of the block that seems to begin with this page, if one of that log and place does; else 0. At
-// most `limit_bytes`. Whether it is whole is another matter.
+// The bytes, in whole pages, of the block that seems to begin with this page; 0 if no block of that log and
+// place begins here, or if the block is longer than `limit_bytes`. Does not check that the block is whole.
 std::uint64_t block_bytes_at(std::uint64_t log_id, std::uint64_t place, std::span<const std::byte> page,
                              std::uint64_t limit_bytes);
-// Of a block that follows the tail, with its checksum: the tail behind it.
+// The tail behind a block with that checksum, which follows the tail `next`.
 inline LogTail tail_behind(const LogTail& next, const BlockHeader& header, std::uint64_t checksum) {
   return {next.segment, next.offset + header.block_bytes(), header.position + header.payload_bytes,
           header.sequence + 1, checksum};

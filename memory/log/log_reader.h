@@ -9,9 +9,9 @@
 //   }
 //   auto log = co_await Log::resume(executor, disk, folder, reader.take_end(), options);
 //
-// A block may have been written and never acknowledged, just before a process was killed, and lie in a disk's
-// volatile cache; a segment may have its name there only. open() makes all names and blocks durable before
-// any is read: nobody acts on a record that a later loss of power takes away, or adds to such a segment.
+// When a process is killed, its last block may be written, never acknowledged, and lie in the disk's volatile
+// cache; the name of its last segment, too. So open() makes all names and blocks durable before it reads any:
+// no caller acts on a record, or appends to a segment, that a later loss of power takes away.
 //
 // The disk reads the next part of the log while the caller works on the records of this one.
 //
@@ -90,7 +90,7 @@ class LogReader {
 
   const LogIdentity& identity() const { return identity_; }
   std::uint64_t segment_bytes() const { return segment_bytes_; }
-  // After open(): the log ends there at the latest.
+  // After open(): an upper bound of the log's end.
   LogPosition last_position() const;
   std::uint64_t blocks() const { return blocks_; }
   // At the end of the log: an unfinished block stands there.

@@ -69,15 +69,15 @@ std::optional<std::span<const std::byte>> read_chunk(std::uint64_t log_id, const
                                                      std::span<const std::byte> file);
 
 // Generations are numbered upwards. The high half is the number of the place under which the host that made
-// it had the region (common/placement/configuration.h), 0 where nobody decides about places; the low half
-// counts. No two hosts have a region under one number, so their files have different names, also when both
-// go on behind one generation.
+// the generation had the region (common/placement/configuration.h); 0 without a configuration of places. The
+// low half counts. No two hosts have a region under one number, so their files have different names, also
+// when both continue from one generation.
 inline constexpr unsigned kGenerationCount_bits = 32;
 // "7", or "5.2" under place number 5.
 std::string generation_text(std::uint64_t generation);
 
-// The log is needed from here on, for each of these generations; 0: there are none. Behind a take-over the
-// newest may begin earlier than the one before, which is another host's.
+// The log is needed from here on, for each of these generations; 0: there are none. After a take-over the
+// newest generation may begin earlier than the generation before, which is another host's.
 LogPosition oldest_redo(std::span<const Manifest> generations);
 
 std::string manifest_name(std::uint64_t generation);

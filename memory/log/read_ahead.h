@@ -1,6 +1,6 @@
-// Sequential reading of several files, one behind the other, in windows: the disk fills those that follow
-// while the caller works on one. Any other read is made as it is asked for, and the reader goes on ahead
-// from there.
+// Sequential reading of several files, one behind the other, in windows: while the caller works on one
+// window, the disk fills the next ones. A read elsewhere is made when the caller asks for it, and the reader
+// goes on ahead from there.
 //
 // One caller at a time. Nothing is under way behind settle(); the object, the files and the disk stay until
 // then.

@@ -46,8 +46,8 @@ struct VerifyReport {
 // `folder` has `log` and `checkpoint`; a folder that has neither is an error (configuration), and so is one
 // that cannot be listed (kDiskFailed).
 reactor::Task<Result<VerifyReport>> verify_folder(Disk& disk, std::string folder);
-// Adds what a database's folder lacks beside that: a checkpoint, and its identity, of which `text` is nullopt
-// if there is no such file.
+// Adds findings about the rest of a database's folder: no checkpoint, or a missing or malformed identity.
+// `text`: the file `identity`; nullopt if there is no such file.
 void verify_database(const std::string& folder, const std::optional<std::string>& text, VerifyReport& report);
 
 }  // namespace namdb::memory

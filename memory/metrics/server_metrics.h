@@ -9,7 +9,7 @@
 
 namespace namdb::memory {
 
-// Tables and indexes have samples of their own up to that number, the largest first; their sums have all.
+// At most so many tables and indexes, the largest, have samples of their own; the sums count all of them.
 inline constexpr std::size_t kMetricTables = 200;
 
 // `status` with its backlog; `facts` of the server's end of the fabric.

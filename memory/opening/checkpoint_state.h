@@ -1,6 +1,6 @@
 // The part of a manifest's state that the sweep does not fill (SweepOptions::add_state): all that a memory
-// server knows besides the records and blocks of its region, and that the log has only before the
-// checkpoint. Each fact in it stays true, so it may be newer than the position where redo begins.
+// server knows besides the records and blocks of its region, and that the log has only before the checkpoint.
+// Each fact in this state stays true, so the state may be newer than the position where redo begins.
 #pragma once
 
 #include "memory/state/server_state.h"

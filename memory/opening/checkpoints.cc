@@ -10,7 +10,7 @@ namespace {
 
 // Of the log's bound, that is written between the beginnings of two checkpoints.
 constexpr std::uint64_t kLogParts = 4;
-// Of the time until the next one is due, that a checkpoint takes which nobody waits for.
+// The share of the time until the next checkpoint is due that a spread checkpoint takes.
 constexpr double kSpread = 0.8;
 // A waiting call looks this often whether its caller is gone.
 constexpr std::uint64_t kGoneCheck_ns = 50 * kMillisecond_ns;
@@ -169,7 +169,7 @@ reactor::Task<void> Checkpoints::make_one() {
     kept_extents_ = sweeper_.progress().kept_extents;
     stuck_ = sweeper_.progress().stuck;
     if (kept_extents_ != 0) tell_stuck();
-    // Before anybody learns of the end: the next one may begin at once.
+    // Before any call learns of the end: the next one may begin at once.
     for (const auto& [number, hold_ns] : wanted_holds_) {
       if (number <= asked) holds_[number] = now_ns + hold_ns;
     }

@@ -11,9 +11,9 @@
 // A quarter: the log is cut where redo of the *older* generation begins, so just before the cut it has all of
 // two intervals and of a sweep. For the same reason a full log may take two checkpoints.
 //
-// Spread: nobody waits for such a checkpoint, so it takes four fifths of the time until the next one is due.
-// At each moment it has done as much as the clock and the log ask for. Its writes then take little of a disk
-// that commits wait for, too.
+// Spread: no call waits for such a checkpoint, so it takes four fifths of the time until the next one is due.
+// At each moment it has done the share that the clock and the log ask for. Its writes then take little of a
+// disk that commits wait for, too.
 //
 // One at a time. A call waits for the end of one that began after the call; calls that wait together share
 // it.
@@ -22,12 +22,13 @@
 // chunks and log stay as they are. A hold is for a bounded time and is renewed; when the log gets short of
 // room, all holds end.
 //
-// Errors: a full disk abandons the checkpoint, is told once (Options::notice), and the next try comes after
-// retry_ns. The log keeps all until then. Any other error is final, as the log's are: on_failure is called,
-// no further checkpoint is made, and the process is to end.
+// Errors: a full disk abandons the checkpoint. It is reported once (Options::notice), and the next try comes
+// after retry_ns; until then the log keeps all its records. Any other error is final, like an error of the
+// log: on_failure is called, no further checkpoint is made, and the process is to end.
 //
-// A record that was half-installed throughout a checkpoint keeps back where redo begins, and the log. A line
-// for people names it, at most one in stuck_notice_ns (Options::notice), and STATUS does.
+// A record that stays half-installed throughout a checkpoint holds back the position where redo begins, and
+// so the end of the log that can be reclaimed. STATUS names the record, and so does a line for people, at
+// most one in stuck_notice_ns (Options::notice).
 //
 // One executor's thread.
 #pragma once
@@ -93,15 +94,15 @@ class Checkpoints final : public CheckpointService {
   // Bytes that were written to the log since the last checkpoint began, by any process.
   std::uint64_t written_since_bytes() const;
   bool short_of_room() const;
-  // Another checkpoint would give back more of the log.
+  // True if another checkpoint would give back more of the log.
   bool gives_back() const;
   bool held() const;
   bool due();
-  // Of a checkpoint's extents, how many are to be done by now, as a share; at least 1: no matter.
+  // The share of a checkpoint's extents that is to be done by now; 1 or more: no pace.
   double wanted_share() const;
   // The pace does not count now.
   bool hurried() const { return asked_fast_ > answered_ || short_of_room(); }
-  // One may be due then without further ado.
+  // The next time, in ns of the executor's clock, at which a checkpoint may be due by itself.
   std::uint64_t next_look_ns() const;
   reactor::Task<void> run();
   reactor::Task<void> make_one();
@@ -142,7 +143,7 @@ class Checkpoints final : public CheckpointService {
   std::uint64_t asked_ = 0;
   std::uint64_t asked_fast_ = 0;  // the last of them that has no time
   std::uint64_t answered_ = 0;
-  // By number, of calls that wait, and of those that were answered: for how long, and until when.
+  // Holds by the call's number: of waiting calls for how long, of answered calls until when.
   std::map<std::uint64_t, std::uint64_t> wanted_holds_;
   std::map<std::uint64_t, std::uint64_t> holds_;
 

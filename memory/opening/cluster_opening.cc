@@ -288,7 +288,8 @@ void ClusterOpening::keep_outcomes(const Round& round) {
     if (reply.lost_log()) return;
   }
   const std::uint64_t now_ns = server_.executor.now_ns();
-  // The process that decided these has ended: nobody knows its verdicts any more, unless it was this one.
+  // The process that decided these has ended: its verdicts are not known any more, unless it was this
+  // process.
   for (const control::GatherReply& reply : round.gathered) {
     for (const std::uint32_t slot : reply.decided()) verdicts_.try_emplace(slot);
   }

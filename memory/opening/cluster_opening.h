@@ -2,7 +2,7 @@
 // time that one of them has restarted. While a memory server is away the others stay as they are; when it is
 // there again, with its data, all go through a round (host_opening.h):
 //
-//   gather   each server dismisses its workers, but for those that joined without the servers that have
+//   gather   each server dismisses its workers, except those that joined without the servers that have
 //            restarted, and names the slots with journals that have not ended and have no owner
 //   decide   dead slots of this process are decided as always (dead_slots.h); slots of an earlier process,
 //            and those whose end a server has not recorded, here
@@ -10,21 +10,21 @@
 //   place    words of closed slots in parts of the timestamp vector elsewhere
 //   serve    the others first, this server last: a worker connects to this one first
 //
-// Behind the first round this server tells the owners of commits that its restart cut off what became of them
-// (memory/coordinator/outcomes.h).
+// After the first round this server knows the outcomes of commits that its restart cut off, and tells them to
+// the owners (memory/coordinator/outcomes.h).
 //
-// So nothing is undecided when a server opens, and no worker uses what another knew before: bucket arrays,
+// So nothing is undecided when a server opens, and no worker uses state from before: bucket arrays,
 // reservations, snapshots. The server's epochs are new, and workers join with the epochs of all.
 //
-// Workers that stay have nothing to do with a server that opens: they never reached it, none of their
-// commits has a part there, and none of them changes a key of an index's part there, for such a change is
-// made there, too, and fails. So the keys that the open servers' rows have for these parts stand still while
-// they are read. Once the round is over these workers connect again, to all servers.
+// Workers that stay have no part in a server that opens: they never reached it, and none of their commits has
+// a part there. They change no key of an index's part there either: such a change is a write there, too, and
+// fails. So while the keys for these parts are read from the rows of the open servers, these keys do not
+// change. Once the round is over these workers connect again, to all servers.
 //
 // With copies each round begins with a lease of this server's region (memory/state/copies_service.h): a host
-// that is deposed, and does not know it yet, must not end the rounds of its successor. The server to be
-// gathered takes the process with the latest link for the successor. So the lease has to be there when the
-// link is, and GATHER is posted in the same turn: no successor was open when that link was made.
+// that is deposed, and does not know it yet, must not end the rounds of its successor. A gathered server
+// takes the process with the latest link for the successor. So the lease has to be held when the link is up,
+// and GATHER is posted in the same turn: then no successor was open when that link was made.
 //
 // A round that fails is followed by another one, at growing pauses, and at once when a link is made.
 //
@@ -78,12 +78,12 @@ class ClusterOpening {
   using RoundPointer = std::shared_ptr<Round>;
 
   bool ending() const { return stopping_ || server_.stopping || server_.shutdown; }
-  // The memory servers that are other processes than those epochs'.
+  // The memory servers whose processes have other epochs than these.
   std::set<std::uint32_t> restarted(const std::vector<std::uint64_t>& epochs) const;
-  // As far as links show that now, which are up.
+  // The same, as far as the links that are up show it now.
   bool has_restarted(const std::vector<std::uint64_t>& epochs) const;
   reactor::Task<void> run();
-  // With copies: no other host can have opened this server's region. Error: perhaps one has.
+  // With copies: ok if no other host can have opened this server's region. Error: another host may have.
   reactor::Task<Status> confirm_region();
   reactor::Task<Status> open_all();
   reactor::Task<void> gather(RoundPointer round, layout::ServerId server);
@@ -96,7 +96,7 @@ class ClusterOpening {
   // Closes slots of this process, and undoes the tables that workers were creating.
   reactor::Task<Status> settle_own(RoundPointer round);
   reactor::Task<Status> decide_others(RoundPointer round);
-  // Of slots that were open when this server stopped, once all of them are decided.
+  // Keeps the outcomes of slots that were open when this server stopped, once all of them are decided.
   void keep_outcomes(const Round& round);
   reactor::Task<void> tell_catalog(RoundPointer round);
   reactor::Task<Status> place_words();

@@ -161,7 +161,7 @@ reactor::Task<Status> DatabaseOpening::open_control() {
   Status status =
       co_await server_.open_control(std::move(state), options_.database_id, *database_->control_log_);
   if (!status.ok() || !parts_.catalog) co_return status;
-  // Nobody is left that could need an index that was replaced.
+  // No transaction is left that could need a replaced index.
   if (parts_.catalog->has_replaced(parts_.catalog->version())) {
     const ControlChanges::Change erase = [](Catalog& catalog) {
       catalog.acknowledged(catalog.version());

@@ -45,7 +45,7 @@ class DatabaseOpening final : public UnopenedDatabase {
   Result<bool> forget_settled() { return replay_.forget_settled(); }
   LogPosition applied() const { return redo_from_; }
   void end_log(LogEnd end) { log_end_ = std::move(end); }
-  // Of the only memory server, behind end_log().
+  // For the only memory server, behind end_log().
   reactor::Task<Status> derive_ahead();
   reactor::Task<Status> open_loaded(DurableOptions options);
 
@@ -72,7 +72,7 @@ class DatabaseOpening final : public UnopenedDatabase {
   std::uint64_t largest_timestamp() const override { return largest_timestamp_; }
 
  private:
-  // Of tables, and of indexes.
+  // The ids of tables, and of indexes.
   struct CatalogIds {
     std::set<std::uint32_t> tables;
     std::set<std::uint32_t> indexes;

@@ -12,12 +12,14 @@
 // server 0 decides what the logs leave open, and all make what is derived (host_opening.h). A new database,
 // too, is there once all its servers are.
 //
-// Opening reads what is there and appends to the log, and changes nothing else. Its records are changes of
-// the state that it found. So it may be cut off at any moment, and the next one finds the same rows.
+// Opening reads the folder and appends to the log, and changes nothing else. The records that it appends
+// change only the state that it found. So it may be cut off at any moment, and the next opening finds the
+// same rows.
 //
-// A chunk of the newest checkpoint that is damaged is taken from the one before, and redo begins where that
-// one says. Damage of the log is an error that names file and offset, what is lost, and what goes on in spite
-// of it (force_lost_log). So is an entry that the records contradict (force_unfit_entries).
+// If a chunk of the newest checkpoint is damaged, the chunk of the checkpoint before serves, and redo begins
+// where that checkpoint says. Damage of the log is an error that names file and offset, the lost part, and
+// the option that opens the database in spite of it (force_lost_log). So is an entry that the records
+// contradict (force_unfit_entries).
 //
 // In a daemon, and in the simulator:
 //
@@ -71,7 +73,7 @@ struct DurableOptions {
   std::function<reactor::Task<Status>(DurableDatabase& database)> meet;
   // After an error behind meet(), before log and checkpoints are gone. May be empty.
   std::function<reactor::Task<void>()> part;
-  // Asked again and again; true: opening ends with admin_shutdown. May be empty.
+  // Polled while the database opens; true: opening ends with admin_shutdown. May be empty.
   std::function<bool()> stopping;
 };
 
@@ -124,7 +126,7 @@ class DurableDatabase {
   // Of a server that has not started. `folder` has, or gets, `log` and `checkpoint`. Disk and server outlive
   // what comes of it. After an error the process is to end.
   //
-  // Removes what a creation that was cut off has left there. Errors: kDiskFull, kDiskFailed, configuration.
+  // Removes the remains of a creation that was cut off. Errors: kDiskFull, kDiskFailed, configuration.
   static Opening create(reactor::Executor& executor, Disk& disk, std::string folder, MemoryServer& server,
                         DurableOptions options);
   // Errors: corrupt_data, with what is lost and what to do; configuration (the options are not the

@@ -12,8 +12,8 @@
 // on it, and change rows all the time. A round that fails somewhere is followed by another one: each step
 // may come again, and finds what was done before.
 //
-// While the server opens, the decider finds in the log what journals in the region say otherwise: which
-// parts of commits are here (OpeningService, memory/deciding/decide.h).
+// The decider has to know which parts of commits are here. While the server opens, the log says so; later,
+// the journals in the region do (OpeningService, memory/deciding/decide.h).
 //
 // One executor's thread.
 #pragma once
@@ -48,9 +48,9 @@ class UnopenedDatabase {
   // Every entry of the log is decided. Comes again behind a round that failed. The request and `loads`
   // outlive the task.
   virtual reactor::Task<Status> derive(const control::DeriveRequest* request, IndexLoads* loads) = 0;
-  // It opens without a part of its log.
+  // Whether it opens without a part of its log.
   virtual bool lost_log() const = 0;
-  // Of any version here; once derived.
+  // The largest timestamp of any version here; known once derived.
   virtual std::uint64_t largest_timestamp() const = 0;
 };
 
@@ -59,7 +59,7 @@ class HostOpening final : public OpeningService {
   // Workers leave by themselves: a heartbeat tells them. Then they are fenced.
   static constexpr std::uint64_t kPatience_ns = 5 * kSecond_ns;
 
-  // All outlive this, but for `database` and `replay`, which stay until the server serves, or until close().
+  // All outlive this, except `database` and `replay`, which stay until the server serves, or until close().
   HostOpening(ServerState& server, std::uint64_t database_id, UnopenedDatabase& database, LogReplay& replay);
 
   // Resumes when workers may come. Errors: configuration, corrupt_data, out_of_memory and others, with which
@@ -83,7 +83,7 @@ class HostOpening final : public OpeningService {
   Status check_round(std::uint64_t round) const;
   reactor::Task<Status> gather_here(const control::GatherRequest* request, control::GatherReply* reply);
   reactor::Task<Status> derive_here(const control::DeriveRequest* request, control::DeriveReply* reply);
-  // Of a server that is open.
+  // For a server that is open.
   Recovery beside_transactions();
   reactor::Task<Status> send_keys(const control::DeriveRequest* request);
   // The server cannot open, whatever others do.

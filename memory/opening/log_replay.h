@@ -10,8 +10,8 @@
 //
 // A journal entry is *decided* when `through` of its slot covers it, or when a verdict is recorded. Where
 // there is only one memory server, a complete entry is a commit's: its host is the only one, and has it. On
-// one of several servers an entry waits until the log decides it, or behind its end the decider
-// (host_opening.h): journals() has those that it does not decide. Redo takes entries in any order.
+// one of several servers an entry waits until the log decides it or, behind the log's end, the decider does
+// (host_opening.h): journals() has the entries that the log does not decide. Redo takes entries in any order.
 //
 // Tables that were dropped in the log stay until the caller discards them: their blocks may be in the way of
 // later ones, which take their places. One executor's thread; nothing suspends.
@@ -75,17 +75,18 @@ class LogReplay {
   // The next record. Errors: corrupt_data, configuration (of a newer program), out_of_memory (the region is
   // shorter than it was); the message names the record's position.
   Status apply(const LogRecord& record);
-  // The same as a record of that, which is in the log already.
+  // The same as the record of these verdicts, which is in the log already.
   Status decide(std::uint32_t slot, const std::vector<std::uint32_t>& counters, bool committed);
   Status end(std::uint32_t slot, std::uint32_t final_counter);
   // A part of the log is lost. From now on entries apply to what is there: a gap in the control entries is
   // passed, and end_log() leaves a sound control state.
   void tolerate_loss();
-  // From now on what journal entries say and the records contradict is left out.
+  // From now on leaves out the items of journal entries that the records contradict.
   void leave_out_unfit() { redo_.leave_out_unfit(); }
-  // Now and then, in a log that goes on and on, behind all that the checkpoint knows: forgets what decides
-  // nothing any more. True: there is more to forget, before the next record. Errors: corrupt_data as of
-  // finish(); out_of_memory: for long an entry has not been decided, and too much is kept because of it.
+  // For a log without an end, behind all that the checkpoint knows: to be called now and then. Forgets state
+  // that decides nothing any more. True: there is more to forget; call again before the next record. Errors:
+  // corrupt_data as of finish(); out_of_memory: an entry has stayed undecided for long, and too much is kept
+  // because of it.
   Result<bool> forget_settled();
   // Behind the last record, before the control state is used.
   void end_log();
@@ -97,7 +98,7 @@ class LogReplay {
   // After end_log(), and anew after finish(): a line for people for each thing that is missing because of the
   // lost part, or was left out.
   const std::vector<std::string>& lost() const { return lost_; }
-  // By slot. Those are left out that neither the checkpoint nor the log names.
+  // The journals by slot, of all slots that the checkpoint or the log names.
   const std::map<std::uint32_t, SlotJournal>& journals() const { return journals_; }
   // Null for a slot without one.
   const SlotJournal* find(std::uint32_t slot) const {
@@ -134,7 +135,7 @@ class LogReplay {
   Status apply_ends(std::span<const std::byte> bytes, bool by_decider);
   // Makes the entry follow the state, where those between are lost.
   Status pass_gap(control::ControlEntry& entry);
-  // Takes out of the state what cannot be there beside the rest, and raises its marks.
+  // Removes the parts of the state that contradict the rest, and raises its marks.
   void mend_state();
   // The same of roles and rights.
   void mend_roles();

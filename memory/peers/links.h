@@ -1,6 +1,6 @@
 // A memory server's connections to the other memory servers of its cluster, where it is a client like a
-// compute server, over the cluster's transport and with its key. Server 0 needs them: it decides what became
-// of the commits of compute servers that died (memory/coordinator/decider.h).
+// compute server, over the cluster's transport and with its key. Server 0 needs them to decide the commits of
+// compute servers that died (memory/coordinator/decider.h).
 //
 // Workers say under which addresses they reach the memory servers (JOIN_CLUSTER): a memory server reaches
 // the others under the same. The servers of a database on disk know them before (Options::memory_servers).
@@ -9,12 +9,13 @@
 // call fails at once, with the reason.
 //
 // A server that keeps its data on disk may be another process after each time that its link was down: its
-// region's epoch tells. Its region may even be at another host (common/placement/configuration.h). So where a
-// link cannot be made, the hosts that are known are asked for its place, all at once. A link to a host where
-// a region is no more is given up as soon as that is known, whether the host answers or hangs. And each link
-// begins with an exchange of what both ends know: so a server whose region has moved tells all those to whom
-// it makes links, and again those that start anew with old addresses. A server may even hear in this way that
-// its own region is elsewhere, since it was taken for dead: no call of it follows.
+// region's epoch tells. Its region may even be at another host (common/placement/configuration.h). So if a
+// link cannot be made, all known hosts are asked at once for the region's place. A link to a host that has
+// lost its region is given up as soon as this server learns of the new place, whether the old host answers or
+// hangs. Each link begins with an exchange of the places that both ends know: so a server whose region has
+// moved tells all servers to which it makes links, and tells them again when they restart with old addresses.
+// A server that was taken for dead may learn in this way that its own region is elsewhere: then it makes no
+// further call.
 //
 // Belongs to the executor's thread.
 #pragma once
@@ -85,13 +86,13 @@ class Links {
   // Resumes when the first attempt to make the link has ended. A call behind it is posted at once, over the
   // link that is there then.
   reactor::Task<void> tried(layout::ServerId server);
-  // A two-sided call to another server. The first one waits until the link is made or that has failed.
-  // Errors: connection_failure while the server cannot be reached, when the link breaks under way (it may
-  // have happened), and where nobody has told the server's address; others are the handler's own.
+  // A two-sided call to another server. The first one waits until the link is up or its first attempt has
+  // failed. Errors: connection_failure while the server cannot be reached, if the link breaks under way (the
+  // call may have been executed), and if the server's address is unknown; others are the handler's own.
   reactor::Task<Result<std::string>> call(layout::ServerId server, std::uint16_t method, std::string request);
 
   State state(layout::ServerId server) const { return links_[server]->state; }
-  // Of the server's region when the link was last made; 0 before.
+  // The epoch of the server's region when the link was last made; 0 before.
   std::uint64_t epoch(layout::ServerId server) const { return links_[server]->epoch; }
   // Notified when a link's state changes, and when addresses are learned.
   reactor::Event& changed() { return changed_; }
@@ -108,7 +109,7 @@ class Links {
     Status reason;  // down
     bool ping_under_way = false;
     bool ping_failed = false;
-    reactor::Event wake;  // the task that keeps it has something to do
+    reactor::Event wake;  // the task that keeps it has work
   };
 
   void make(layout::ServerId server);

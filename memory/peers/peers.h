@@ -20,7 +20,7 @@ namespace namdb::memory {
 
 // A compute server's process, as its workers tell memory server 0 with their heartbeats.
 struct ComputeProcess {
-  std::uint64_t id = 0;  // 0: nobody has told
+  std::uint64_t id = 0;  // 0: not known yet
   std::string address;   // for SQL clients
   std::string version;
   std::uint64_t started_us = 0;  // since 1970

@@ -9,9 +9,9 @@
 //           this process: it goes on here
 //   here    the record says so. The process opens the database as one that restarts
 //
-// A pause that is over before the claim comes there, or a hold that ends since the old host's log is short of
-// room, leads to another round, in which only new files are copied. Until the old host gives the region up
-// nothing has happened to it, and all that is here can be thrown away.
+// Another round, which copies only new files, follows if the pause ends before the claim arrives, or if the
+// hold ends because the old host's log is short of room. Until the old host gives the region up, the region
+// is unchanged there, and the copy here can be thrown away.
 //
 // One executor's thread.
 #pragma once
@@ -98,7 +98,7 @@ class Arrival {
   // Error: the hold has ended at some moment.
   reactor::Task<Status> renew();
   reactor::Task<Status> renew_in_time();
-  // The old host does, without a pause and a hold.
+  // The old host goes on, without a pause and a hold.
   reactor::Task<void> go_on();
   reactor::Task<Result<Files>> list(placement::Part part, placement::FilesReply* end);
   reactor::Task<Status> copy_checkpoint();

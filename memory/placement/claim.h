@@ -1,9 +1,9 @@
-// Whose region it is, by the configuration store, before a process opens its folder. A region that has no
-// primary there becomes the asking host's. Which database a new store is for is memory server 0's word: the
-// others wait for it, since nobody has compared their folders with its own yet.
+// Asks the configuration store for the region's primary, before a process opens its folder. A region without
+// a primary there becomes the asking host's. Memory server 0 decides which database a new store is for: the
+// other servers wait for that, since their folders have not been compared with server 0's yet.
 //
-// The number of the place is above all that the folder has seen, also one that a backup was made under:
-// otherwise two hosts would make different checkpoints of one name.
+// The place's number is above all numbers that the folder has seen, including the number under which a backup
+// was made: otherwise two hosts would make different checkpoints under one name.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace namdb::memory {
 
-// Copies and other servers know later places than the folder that claims: one more for each copy that came
-// or went. They believe no place below. So a claim leaves out that many numbers.
+// Copies and other servers may know later places than the claiming folder does: one more for each copy that
+// came or went. They accept no lower place. So a claim skips that many numbers.
 constexpr std::uint64_t kUnknownPlaces = 1000;
 
 struct ClaimOptions {
@@ -37,9 +37,9 @@ struct ClaimOptions {
   std::function<bool()> stopping;
 };
 
-// The value behind that: the region's primary is place().address, or nobody yet if it only asks. Waits for
-// the store. Errors: configuration: the value is another database's, or older than what the folder has seen,
-// or of another history; admin_shutdown: stopping.
+// The store's value afterwards: the region's primary is place().address or, if the caller only asks, perhaps
+// none yet. Waits for the store. Errors: configuration: the value is another database's, or older than what
+// the folder has seen, or of another history; admin_shutdown: stopping.
 reactor::Task<Result<placement::ConfigurationStore::Stored>> claim_region(
     reactor::Executor* executor, placement::ConfigurationStore* store, ClaimOptions options);
 

@@ -67,7 +67,7 @@ reactor::Task<void> Copies::close() {
   server_.copies_service = nullptr;
   feed_.on_block({});
   auto all_ended = gate_.close();
-  // Nobody acknowledges any more.
+  // No copy acknowledges any more.
   if (log_.confirmed() != ~LogPosition{0}) end_log();
   wake_all();
   co_await all_ended;
@@ -289,7 +289,8 @@ reactor::Task<void> Copies::run() {
     if (gate_.closing() || deposed_) break;
     const std::uint64_t now_ns = executor_.now_ns();
     co_await look_.wait_until(now_ns + options_.look_ns);
-    // A process that was stopped cannot tell who was silent meanwhile, and somebody may have taken over.
+    // A process that was stopped cannot tell which copies were silent meanwhile, and a copy may have taken
+    // over.
     if (executor_.now_ns() >= now_ns + options_.look_ns + options_.silence_ns / 2) {
       was_stopped_ = true;
       awake_ns_ = executor_.now_ns();
@@ -415,7 +416,7 @@ reactor::Task<void> Copies::take(Stored stored) {
   const Place& now = stored.configuration.place(region);
   if (now.address != options_.address) {
     Configuration configuration = stored.configuration;
-    // Given away by an order of which nobody knew whether it was carried out.
+    // Given away by an order whose outcome was unknown.
     const PlaceState state = given_ == now ? PlaceState::departed : PlaceState::follows;
     co_await depose(std::move(configuration), state);
     co_return;

@@ -9,29 +9,30 @@
 //   in sync -> follows     it was silent, or has to begin anew: first the store is changed, then it stops
 //                          counting
 //
-// So all that was answered is on the disks of all that are listed, at each moment.
+// So at each moment every answered commit is on the disks of all listed copies.
 //
-// A change of the store whose answer was lost may happen later. Until the store's revision is another one,
-// copies count that may be listed, and the change is tried again.
+// A change of the store whose answer was lost may take effect later. Until the store's revision changes,
+// every copy that may be listed counts, and the change is tried again.
 //
-// Deposed: the store names another primary. The log ends for good, so all who wait for commits ask
-// elsewhere; the record says that this folder is a copy now (place_record.h), and the server ends as when it
-// is shut down. The process goes on as a copy.
+// Deposed: the store names another primary. The log ends for good, so the owners of waiting commits ask
+// elsewhere. The record says that this folder is a copy now (place_record.h), and the server ends as by a
+// shutdown. The process goes on as a copy.
 //
 // A switch (LEAVE) is the same with a copy that has all: the log is paused, the copy acknowledges its end,
 // and this host itself names it in the store.
 //
-// Lease: a copy that posts FOLLOW promises to open nothing for kLease_ns and what workers' leases take
-// behind it. It posts after it has the reply to the one before. So the primary counts from when it gave that
-// reply, on the same channel. It holds the lease while that is so for all copies that count, and once they
-// have all that was in the log when it opened. Without copies it always does, for nobody can take over.
+// Lease: a copy that posts FOLLOW promises to open nothing for kLease_ns, plus the time that workers' leases
+// take after it. The copy posts a FOLLOW only after the reply to the one before. So the primary counts this
+// time from its last reply on the same channel. The primary holds the lease while no promise of a copy that
+// counts has run out, and once these copies have all that was in the log when it opened. Without copies it
+// always holds the lease, since no host can take over.
 //
-// The place is durable in this host's record before anything follows from it: answers without a copy come
-// behind that. So a host that starts finds out that the store was put back.
+// The place is durable in this host's record before anything follows from it, such as an answer without a
+// copy. So a host that starts can detect that the store was reset to an older value.
 //
-// With the store unreachable all goes on, but no copy comes or goes. So it does while the store has an older
-// value than this host knows, which somebody has put back, or one that goes on from such a value. The store
-// is read every second, also without copies, so that people hear of that.
+// While the store is unreachable everything goes on, but no copy comes or goes. The same holds while the
+// store has an older value than this host knows (it was restored, say), or a successor of such a value. The
+// store is read every second, also without copies, so that such a state is reported.
 //
 // One executor's thread.
 #pragma once
@@ -63,7 +64,7 @@ struct CopiesOptions {
   // A copy counts once it lacks less than that.
   std::uint64_t near_bytes = 1U << 20;
   std::uint64_t silence_ns = kSecond_ns;
-  // FOLLOW is answered after that though there is nothing.
+  // FOLLOW is answered after this time although there is no new block.
   std::uint64_t poll_ns = 150 * kMillisecond_ns;
   std::uint64_t look_ns = 50 * kMillisecond_ns;
   // The store is read so often though nothing calls for it.
@@ -105,7 +106,7 @@ class Copies final : public CopiesService {
   bool deposed() const { return deposed_; }
   // For metrics. Copies that are listed, and have not been silent.
   std::size_t in_sync() const;
-  // That the copy which follows and lacks most has not acknowledged.
+  // Bytes of the log that the slowest following copy has not acknowledged.
   std::uint64_t lag_bytes() const;
 
  private:
@@ -125,16 +126,16 @@ class Copies final : public CopiesService {
 
   // A waiting call looks this often whether its caller is gone.
   static constexpr std::uint64_t kCallerLook_ns = 50 * kMillisecond_ns;
-  // Behind so many times of silence people are told for whom a primary waits that has begun.
+  // After so many periods of silence, a line for people names the copies for which a new primary waits.
   static constexpr std::uint64_t kOpeningPatience = 5;
   static Status region_ends();
 
   const placement::Place& place() const { return stored_.configuration.place(server_.options.server_id); }
   bool listed(const std::string& address) const { return place().has_copy(address); }
   bool silent(const Copy& copy) const;
-  // It may be in sync.
+  // Whether the copy may be in sync.
   bool fit(const Copy& copy) const;
-  // It has the log up to there, and says so; or its log is another one.
+  // The copy has the log up to the acknowledged position, or its log differs.
   void acknowledge(Copy& copy, const placement::FollowRequest& request);
   void confirm();
   placement::FollowReply reply_now() const;
@@ -142,7 +143,7 @@ class Copies final : public CopiesService {
   reactor::Task<Status> answer_follow(Copy* copy, const placement::FollowRequest* request,
                                       placement::FollowReply* answer);
   reactor::Task<Status> start_over(std::string address, placement::FollowReply* answer);
-  // Until that copy does not count. Error: that takes too long now, or the server ends.
+  // Resumes when that copy does not count any more. Error: it takes too long, or the server ends.
   reactor::Task<Status> dismiss(std::string address);
 
   void wake_all();

@@ -125,7 +125,7 @@ TEST_CASE("a copy that the primary has dismissed does not take over, and a lease
   // It comes back, and counts again.
   pair.world().block(pair.primary->node(), pair.copy->node(), false);
   pair.await_sync();
-  // Nobody reaches the store: all goes on.
+  // No host reaches the store: all goes on.
   pair.primary->store().set_reachable(false);
   pair.copy->store().set_reachable(false);
   pair.world().run_for(3 * kSecond_ns);

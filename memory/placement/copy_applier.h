@@ -2,12 +2,11 @@
 // the log as it comes, each record as redo of a restart applies it. So when the copy takes over, the end of
 // the log alone is left to do.
 //
-// Without it the folder opens as after a restart. After an error here, and when the end of the log that was
-// applied turns out to be another than the primary's, the image is dropped, and another one begins with the
-// newest checkpoint.
+// Without an image the folder opens as after a restart. After an error here, or if the applied end of the log
+// differs from the primary's, the image is dropped, and a new one begins with the newest checkpoint.
 //
-// It shares the copy's thread with following, on whose answers commits wait: it works for less than
-// a millisecond at a time, but for a record that is long, and where it makes or drops an image.
+// It shares the copy's thread with the follower, on whose answers commits wait. So it works for less than a
+// millisecond at a time, except on a long record and while it makes or drops an image.
 //
 // One executor's thread.
 #pragma once
@@ -37,7 +36,7 @@ class CopyApplier {
   // Between two attempts.
   static constexpr std::uint64_t kRetry_ns = 2 * kSecond_ns;
 
-  // Of the log, between two calls of forget_settled().
+  // The bytes of the log between two calls of forget_settled().
   static constexpr std::uint64_t kSettle_bytes = 16U << 20;
 
   // `folder`: the copy's. The disk outlives this. `make` may be empty: nothing is applied then. `notice` gets
@@ -51,8 +50,8 @@ class CopyApplier {
   void start(Log& log);
   // Resumes when nothing refers to the log any more. The image stays, if it is loaded. start() goes on.
   reactor::Task<void> stop();
-  // Resumes when all of the log has been applied, which nobody writes any more, or the image is of no use, or
-  // give_up() was called.
+  // The log is not written any more. Resumes when all of it has been applied, when the image is of no use, or
+  // when give_up() was called.
   reactor::Task<void> finish();
   // From now on finish() waits for nothing.
   void give_up();
@@ -65,7 +64,7 @@ class CopyApplier {
   // Before destruction.
   reactor::Task<void> close();
 
-  // Of the log; 0: there is no image yet.
+  // The log position up to which records are applied; 0: there is no image yet.
   LogPosition applied() const { return loaded_ ? image_->applied() : 0; }
 
  private:

@@ -5,7 +5,7 @@
 // its manifest, under its name in one step. The two newest are kept, and the log from where redo of
 // either begins.
 //
-// One executor's thread. One call at a time, but for write(), which goes on beside those about checkpoints.
+// One executor's thread. One call at a time, except write(), which goes on beside those about checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class CopyFolder {
   CopyFolder(const CopyFolder&) = delete;
   CopyFolder& operator=(const CopyFolder&) = delete;
 
-  // Takes what a former process has left. Errors: the disk's; others: nothing can be made of it, clear().
+  // Takes over the folder of a former process. Errors: the disk's; any other: the folder is of no use, call
+  // clear().
   reactor::Task<Status> open(LogOwner owner);
   // Removes all.
   reactor::Task<Status> clear();
@@ -51,14 +52,14 @@ class CopyFolder {
 
   // The newest that is whole here; 0: none.
   std::uint64_t generation() const { return kept_.empty() ? 0 : kept_.back().generation; }
-  // Of the log, a restart needs it from there on.
+  // The log position from which a restart needs the log.
   LogPosition redo_from() const { return kept_.empty() ? 0 : kept_.back().redo_from; }
   bool has_chunk(const ChunkRef& chunk) const;
   // The whole file of a chunk. Error corrupt_data: it is another one, or has the name of one that is kept.
   reactor::Task<Status> put_chunk(std::uint64_t log_id, ChunkRef chunk, const PageBuffer* file);
   // All its chunks were put. The log has all that it needs.
   reactor::Task<Status> put_generation(Manifest manifest, const PageBuffer* file);
-  // Gives back what of the log no generation needs any more.
+  // Gives back the part of the log that no generation needs any more.
   reactor::Task<Status> trim_log();
 
  private:

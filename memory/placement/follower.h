@@ -1,5 +1,5 @@
-// A host that has a copy of a region: follows the log of the primary all the time, and takes over when that
-// does not answer any more (copies.h has the primary's end).
+// A host that has a copy of a region: it follows the primary's log all the time, and takes over when the
+// primary does not answer any more (copies.h has the primary's end).
 //
 //   join     the log of the primary, from where its newest checkpoint needs it, then that checkpoint's files
 //   follow   FOLLOW, one after the other: each has the next blocks, and says that those before are durable
@@ -10,12 +10,12 @@
 //            waits until all leases are over that the old primary can have (copies.h). The record says
 //            `here`, and the process opens the region in memory, or the folder as one that restarts
 //
-// A store that has an older value than this host knows, which somebody has put back, or one that goes on from
-// such a value, counts as one that does not answer. Where the primary cannot be reached and the store does
-// not list this host, or another one was faster, it follows whomever the store names.
+// A store with an older value than this host knows (it was restored, say), or with a successor of such a
+// value, counts as a store that does not answer. If the primary cannot be reached, and the store does not
+// list this host or another host was faster, this host follows the primary that the store names.
 //
-// The end of this log and the primary's may differ, by blocks that no client was told of. They are cut off
-// here; where that does not do, the copy begins anew.
+// The ends of this log and of the primary's may differ, by blocks whose commits were never answered. These
+// blocks are cut off here; if that is not enough, the copy begins anew.
 //
 // One executor's thread.
 #pragma once
@@ -56,7 +56,7 @@ struct FollowerOptions {
   // The store gets so long to say what became of a change whose answer is not known.
   std::uint64_t unknown_ns = 10 * kSecond_ns;
   std::uint32_t piece_bytes = 256U << 10;  // of a file, in one call
-  // Of the region in memory. May be empty: it is not kept there.
+  // Makes the region in memory. May be empty: then the region is not kept in memory.
   CopyApplier::MakeImage make_image;
   std::uint64_t settle_bytes = CopyApplier::kSettle_bytes;
   // Lines for people. May be empty.
@@ -79,23 +79,23 @@ class Follower {
   // Ends to follow for good, and to take over: the next process does that then, since the store says so.
   reactor::Task<void> close();
 
-  // Resumes when this copy is in sync no more, by the store's word or the primary's, which the latter gave
-  // when it knew that the copy leaves. Error object_not_in_prerequisite_state: no other one is in sync, and
-  // `force` is not set; the region has come here. Behind it: close().
+  // Resumes when this copy is no longer in sync: the store says so, or the primary does in an answer that it
+  // gave after it knew that the copy leaves. Error object_not_in_prerequisite_state: no other copy is in sync
+  // and `force` is not set, or the region has come here. To be followed by close().
   reactor::Task<Status> leave(bool force);
   placement::MoveReply progress() const;
   bool in_sync() const { return in_sync_; }
-  // That the primary's log is ahead, as it said last.
+  // Bytes by which the primary's log is ahead, by its last answer.
   std::uint64_t lag_bytes() const;
-  // Of the log here, that is not in the region in memory yet; all that a restart would need where there is
-  // none.
+  // Bytes of the log here that are not in the region in memory yet; without such a region, all that a restart
+  // would read.
   std::uint64_t unapplied_bytes() const;
   // Once the region is here, behind close(): its image in memory, or null.
   std::unique_ptr<CopyImage> take_image() { return std::move(image_); }
 
  private:
   std::string region_name() const;
-  // By the newest configuration that was heard of.
+  // The region's place in the newest configuration that this host has received.
   const placement::Place& place_of_region() const;
   bool listed() const;
   void know();
@@ -107,7 +107,7 @@ class Follower {
   // Error connection_failure also while it has an older value than this host knows, or one of another
   // history.
   reactor::Task<Result<placement::ConfigurationStore::Stored>> read_store();
-  // Asks the store whom to follow. Error: the process is to end.
+  // Asks the store for the primary to follow. Error: the process is to end.
   reactor::Task<Status> look();
   // Until the connection is lost, or there is none: why. `fatal_` is set after errors of this host.
   reactor::Task<Status> follow();
@@ -152,7 +152,8 @@ class Follower {
   std::uint64_t watched_ns_ = 0;  // when watch() has looked last; 0: not yet
   bool in_sync_ = false;          // by its last answer
   bool leaves_ = false;
-  bool knows_ = false;                    // since then somebody has said whether this copy is in sync
+  bool knows_ = false;                    // since then the store or the primary has said whether this copy is
+                                          // in sync
   std::uint64_t next_generation_ns_ = 0;  // no try before
   std::uint64_t database_id_ = 0;
   std::uint64_t end_position_ = 0;  // of the primary's log

@@ -1,9 +1,9 @@
-// Copies a generation of checkpoints from a primary, file by file, while the log is followed. Its files
-// never change and have their lengths and checksums in the manifest, which comes first; if one is gone
-// there, a newer generation has taken its place, and the copy of this one ends.
+// Copies a generation of checkpoints from a primary, file by file, while the log is followed. The manifest
+// comes first and has the lengths and checksums of the other files, which never change. If a file is gone at
+// the primary, a newer generation has replaced this one, and the copy of this one ends.
 //
-// Its manifest gets its name here only when the log has come so far as it was there once all of the
-// generation was durable.
+// The manifest gets its name here only once the log here has reached the end that the primary's log had when
+// all of the generation was durable there.
 //
 // One executor's thread.
 #pragma once
@@ -25,7 +25,7 @@ namespace namdb::memory {
 
 class GenerationCopy {
  public:
-  // Of the primary.
+  // A call to the primary.
   using Call = std::function<reactor::Task<Result<std::string>>(std::uint16_t method, std::string request)>;
 
   // All outlive this.
@@ -40,7 +40,7 @@ class GenerationCopy {
 
   // Gets the newest manifest: where its redo begins. Error: none was got.
   reactor::Task<Result<LogPosition>> look();
-  // That manifest is known, and not copied yet.
+  // A newer manifest is known, and its generation is not copied yet.
   bool known() const { return manifest_.has_value(); }
   // Copies the newest one, or the one that look() has found, in a task of its own. `ended` is called in it.
   void start(std::function<void(const Status&)> ended);
@@ -51,7 +51,7 @@ class GenerationCopy {
   reactor::Task<void> close() { co_await gate_.close(); }
   // There is more of the log.
   void log_has_grown() { changed_.notify_all(); }
-  // Of files.
+  // The bytes of files that were copied.
   std::uint64_t copied_bytes() const { return copied_bytes_; }
   std::uint64_t total_bytes() const { return total_bytes_; }
 

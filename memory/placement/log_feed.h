@@ -30,7 +30,7 @@ inline LogTail tail_of(const placement::LogPlace& place) {
 
 class LogFeed {
  public:
-  // Of one answer; a longer block goes alone.
+  // The most bytes of one answer; a longer block is sent alone.
   static constexpr std::uint64_t kAnswer_bytes = 512U << 10;
   static constexpr std::uint64_t kKept_bytes = 8U << 20;
 
@@ -56,9 +56,10 @@ class LogFeed {
   };
   // Errors: the disk's; object_not_in_prerequisite_state: a block is too long for a call.
   reactor::Task<Result<Blocks>> behind(LogTail tail);
-  // Of the segment that has all from there on.
+  // The blocks of the segment that has everything from that position on.
   reactor::Task<Result<Blocks>> from(LogPosition position);
-  // Behind the last of these blocks that is this log's, too, and one of those that are kept in memory.
+  // The tail behind the last of these blocks that this log has, too, and keeps in memory; nullopt if there is
+  // none.
   std::optional<LogTail> common(const std::vector<placement::BlockMark>& blocks) const;
 
  private:

@@ -299,7 +299,7 @@ TEST_CASE("a region is given up only to a copy that is whole, and not by a claim
   CHECK(old.over());
   CHECK(hand_over(3, pause->position).code() == ErrorCode::cannot_connect_now);
   CHECK(hand_over(4, pause->position).code() == ErrorCode::object_not_in_prerequisite_state);
-  // Nobody comes any more, and nothing becomes durable.
+  // No client is let in any more, and nothing becomes durable.
   CHECK(old.life().connect().code() == ErrorCode::cannot_connect_now);
   const std::array<std::byte, 8> record{};
   CHECK_FALSE(world.run(old.node(), old.log().append(1, record)).ok());
@@ -310,7 +310,7 @@ TEST_CASE("a whole copy can be taken by force where the old host is lost", "[pla
   Told told;
   const std::unique_ptr<FaultDisk> old_disk = finished_disk(machine, told);
   Machine other;
-  // The old host has given it up, and nobody was told.
+  // The old host has given it up, and no host was told.
   REQUIRE(run_move(*old_disk, other.disk, told, FaultDisk::kNever, FaultDisk::kNever));
   {
     SimWorld world(1);

@@ -19,10 +19,10 @@
 //   vacant or departed --> joins --> follows --> here, where the configuration store says so; and
 //   here --> follows, where it says that another host is the primary
 //
-// Without a configuration store, whatever ends when, one folder at most has the region. With one, `here` and
-// `follows` are what a process thinks that has read it; each process reads it before it opens a region. The
-// region's place in the configuration is durable with the state: here and departed have the new place, with
-// a number that is one more than before.
+// Without a configuration store, at most one folder has the region, whichever process ends at whatever time.
+// With a store, `here` and `follows` are what the process last read in it; each process reads it before it
+// opens a region. The region's place in the configuration is durable with the state: here and departed have
+// the new place, with a number that is one more than before.
 //
 // A record is written as a whole: beside the old one, synced, renamed, and the folder synced.
 #pragma once
@@ -82,7 +82,7 @@ class PlaceKeeper {
   const std::string& folder() const { return folder_; }
   // As it is on disk, or will be once store() has returned.
   const PlaceRecord& record() const { return record_; }
-  // Of a folder without a record; not written by that.
+  // For a folder without a record; does not write one.
   void know_database(std::uint64_t database_id) {
     record_.database_id = database_id;
     record_.configuration.set_database_id(database_id);
@@ -93,8 +93,8 @@ class PlaceKeeper {
   // Durable when it returns. Callers wait for each other. After an error the old or the new one may be
   // there: the process is to end.
   reactor::Task<Status> store(PlaceRecord record);
-  // Takes places with higher numbers into the record, and changes nothing else of it, whatever others store
-  // meanwhile. As store().
+  // Takes places with higher numbers into the record and changes nothing else of it, also if another task
+  // stores a record meanwhile. Durable when it returns, with store()'s errors.
   reactor::Task<Status> learn(placement::Configuration places);
 
  private:

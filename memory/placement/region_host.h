@@ -9,10 +9,10 @@
 //      ask the new host what became of them, as after a restart
 //   2. the record `departed` is durable (place_record.h): from now on the region is the caller's
 //   3. no newcomer is taken, and the server ends as it does when it is shut down: no peer has a channel any
-//      more. Only then, and from its next life on, the process confirms the claim (vacant_host.h): so nobody
+//      more. Only then, and from its next life on, the process confirms the claim (vacant_host.h): so no peer
 //      reads here what may have changed there
 //
-// A claim that was refused is refused for ever, also where its request comes a second time, late.
+// A refused claim is refused for ever, also if its request arrives a second time, late.
 //
 // It also keeps what the server learns of other regions' places. (A later place of its own one ends it: see
 // memory/daemon/region_life.cc. With a configuration store copies.h keeps the own one.)
@@ -62,7 +62,7 @@ class RegionHost final : public DepartureService {
   Log& log_;
   PlaceKeeper& keeper_;
   std::function<void(const Status&)> on_failure_;
-  std::uint64_t claimed_ = 0;  // by whom the region is taken
+  std::uint64_t claimed_ = 0;  // the claim that took the region; 0: none did
   std::set<std::uint64_t> refused_;
   reactor::Event learned_;
   reactor::Gate gate_;

@@ -26,7 +26,7 @@ namespace namdb::memory {
 struct Following {
   placement::ConfigurationStore* store = nullptr;
   FollowerOptions options;
-  bool waits = false;  // a vacant folder follows nobody before it is told to
+  bool waits = false;  // a vacant folder follows no primary before it is told to
 };
 
 class Vacancy final : public CopyOrders {

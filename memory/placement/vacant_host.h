@@ -4,8 +4,8 @@
 //
 // It may have a copy of one (follower.h).
 //
-// To the claim that took the region away it says yes: no peer of the former memory server has a channel any
-// more, for this object is made when that server has ended (region_host.h).
+// It says yes to the claim that took the region away: this object is made when the former memory server has
+// ended, so no peer of that server has a channel any more (region_host.h).
 //
 // One executor's thread.
 #pragma once
@@ -30,7 +30,7 @@ namespace namdb::memory {
 class CopyOrders {
  public:
   virtual ~CopyOrders() = default;
-  // Null: the host follows nobody.
+  // Null: the host follows no primary.
   virtual const Follower* follower() const = 0;
   virtual reactor::Task<Status> copy(placement::CopyRequest request) = 0;
   virtual reactor::Task<Status> leave(placement::LeaveRequest request) = 0;
@@ -63,7 +63,7 @@ class VacantHost final : public fabric::Service {
   std::function<void()> shut_down_;
 };
 
-// Of a tool that is named so, with a fresh id.
+// The hello of a tool with that name and a fresh id.
 std::string tool_hello(Random& random, const std::string& name);
 // The same of a copy, which is let in while the region opens, as other memory servers are.
 std::string copy_hello(Random& random, const std::string& name);

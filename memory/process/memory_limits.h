@@ -11,7 +11,8 @@ namespace namdb::memory {
 
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-// The number at the start of a file of the kernel's; nothing there (or "max") is unlimited.
+// The number at the start of a file of the kernel; the greatest number (unlimited) if there is no number, or
+// "max".
 std::uint64_t read_number(const std::string& path);
 
 struct MemoryLimits {

@@ -111,7 +111,7 @@ Status RegionMemory::allocate(std::uint64_t length_bytes, std::uint64_t limit_by
   if (base == MAP_FAILED) return fail("mmap");
   base_ = static_cast<std::byte*>(base);
   limit_bytes_ = limit_bytes;
-  // Children have no business here; dumps of gigabytes help nobody. Refusals of these do no harm.
+  // Children have no business here; dumps of gigabytes are of no use. Refusals of these do no harm.
   ::madvise(base_, limit_bytes, MADV_DONTFORK);
   ::madvise(base_, limit_bytes, MADV_DONTDUMP);
   if (!huge) ::madvise(base_, limit_bytes, MADV_HUGEPAGE);

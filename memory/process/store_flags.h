@@ -20,7 +20,7 @@ struct StoreFlags {
   std::uint32_t copies = 1;
   // A copy keeps its region in memory.
   bool copy_applies = true;
-  // By which others reach this host. With a store never empty after parsing.
+  // The address by which others reach this host. With a store never empty after parsing.
   std::string address;
   // --server-id was given: with `join` the host follows that region from its start.
   bool server_named = false;

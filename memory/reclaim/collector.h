@@ -6,7 +6,7 @@
 //   closed slots (server 0)               slots.h
 //   remains of departed workers           disconnected_peers.h, reservations.h; tombstones without a note
 //   workers that fell silent              fenced, where a heartbeat timeout is set
-// It runs while there is something of this to do, a few times a second, and sleeps otherwise.
+// It runs a few times a second while there is such work, and sleeps otherwise.
 #pragma once
 
 #include <cstdint>

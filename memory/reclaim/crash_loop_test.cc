@@ -75,7 +75,7 @@ TEST_CASE("slots of a compute server's earlier starts take at most half of the v
 
 TEST_CASE("journals of dead slots take an eighth of the region and one, until they are decided") {
   Options options = CrashLoop::options(64);
-  options.server_count = 2;  // and nobody has told where the other one is: no slot is closed
+  options.server_count = 2;  // and the other one's address is unknown: no slot is closed
   CrashLoop loop(options, 4U << 20);
   // Of 128 KiB each.
   for (int start = 0; start < 5; ++start) REQUIRE(loop.start_and_die(start).ok());

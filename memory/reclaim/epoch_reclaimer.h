@@ -6,9 +6,10 @@
 // that never answers is fenced by others, and then does not count. Durations play no part: they cannot bound
 // a paused writer.
 //
-// That covers tables and indexes that a worker's copy of the catalog still has: they left the catalog before
-// they were freed, so the snapshots of transactions that begin after the worker learned of the raised epoch
-// show a newer version of the catalog, which is fetched before anything is written.
+// The rule also covers tables and indexes that a worker's copy of the catalog still has. They left the
+// catalog before they were freed. So a transaction that begins after the worker learned of the raised epoch
+// has a snapshot that shows a newer catalog version, and the worker fetches that version before it writes
+// anything.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // When a displaced version in the overflow region is freed (the first duty of the collector).
 //
 // A version waits until this server has seen the commit that displaced it published. From then on every new
-// snapshot sees the successor. It ages for E + slack by this server's clock, after which every transaction
-// with an older snapshot has aborted itself; or less, when every live worker acknowledged a version epoch
-// that was raised after that: none of its running transactions has an older snapshot. Then the entry, which
-// is the last of its record's chain, is unlinked and freed.
+// snapshot sees the successor. Then the version ages for E + slack by this server's clock: after that time
+// every transaction with an older snapshot has aborted itself. It ages for less if every live worker has
+// acknowledged a version epoch that was raised since: then no running transaction has an older snapshot. Then
+// the entry, which is the last of its record's chain, is unlinked and freed.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class OldVersions {
       bytes -= entry_bytes;
     }
   };
-  // Those whose successor was not seen published, and those that age.
+  // Versions that age, and those whose successor was not seen published.
   const Amount& live() const { return live_; }
   const Amount& aging() const { return aged_; }
   // Since when the oldest of those ages; `now_ns` when there is none.

@@ -1,6 +1,6 @@
 // The locks that the memory server takes itself, as ⟨kCollectorSlot, fresh counter⟩: on bucket chains and
 // records, by CAS through the loopback channel, in the atomicity domain of the compute servers' CASes. All
-// that take some share one counter, so that no lock word ever has a value a second time.
+// users of these locks share one counter, so that no lock word ever has a value a second time.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace namdb::memory {
 
 class ServerLocks {
  public:
-  // One that no word carries yet; nullopt when they are used up.
+  // A stamp that no lock word had before; nullopt when the counters are used up.
   std::optional<layout::Stamp> next() {
     if (counter_ == layout::kMaxCounter) return std::nullopt;
     return layout::Stamp{layout::kCollectorSlot, ++counter_};

@@ -1,11 +1,11 @@
 // The version mover: copies displaced versions out of records' rings into the overflow region, so that
 // writers may use the ring slots again (NAM-DB §5.1).
 //
-// Of each record it follows the links from the certified body downwards, over the ring slots that are not
-// moved; then it moves them, oldest first: payload copied and certified, entry linked at the overflow head,
-// `moved` set. Only slots that are linked from a certified body are touched. They are whole (a writer's body
-// lands after its ring slot) and no peer changes them (a writer takes moved slots only). A record is done
-// without suspending; between records the mover yields.
+// For each record the mover follows the links from the certified body downwards, over the ring slots that are
+// not moved. Then it moves these slots, oldest first: it copies and certifies the payload, links the entry at
+// the overflow head, and sets `moved`. It touches only slots that are linked from a certified body. These
+// slots are whole (a writer's body lands after its ring slot) and no peer changes them (a writer takes moved
+// slots only). A record is done without suspending; between records the mover yields.
 #pragma once
 
 #include <cstdint>

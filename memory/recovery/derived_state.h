@@ -1,6 +1,6 @@
-// All that a memory server derives from its rows and the catalog before it opens after a restart, in order:
-// tables (table_rebuild.h), floors of timestamps, B+-trees (index_rebuild.h) with the keys that go to other
-// servers and come from them (index_loads.h). The words of the timestamp vector come with the control state
+// The state that a memory server derives from its rows and the catalog before it opens after a restart. In
+// order: tables (table_rebuild.h), floors of timestamps, and B+-trees (index_rebuild.h), whose keys servers
+// exchange (index_loads.h). The words of the timestamp vector come with the control state
 // (Slots::import_state). docs/internals/control-state.md has a picture.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace namdb::memory {
 
-// Timestamps go on so far behind the newest version's.
+// New timestamps begin this much after the newest version's timestamp.
 inline constexpr std::uint64_t kTimestampSlack_ns = 1;
 
 // INDEX_LOAD to another memory server. May be empty where there is only one.
@@ -39,10 +39,9 @@ reactor::Task<Result<DerivedState>> rebuild_tables(Recovery recovery, Tables& ta
 // Servers that open. The others are open, and have their parts of indexes.
 using OpeningServers = std::set<layout::ServerId>;
 
-// Each of those indexes, which are ready in the catalog: sends the keys that rows here have to the opening
-// servers with a part of it, and where this is one of them makes the part that is here, unless it is there.
-// The tables are ready. Errors: corrupt_data, out_of_memory, admin_shutdown; those of `send` and of the
-// loads.
+// For each of these indexes, which are ready in the catalog: sends the keys of the rows here to the opening
+// servers with a part of the index. If this server opens, too, makes its own part, unless that exists. The
+// tables are ready. Errors: corrupt_data, out_of_memory, admin_shutdown; those of `send` and of the loads.
 reactor::Task<Status> rebuild_indexes(Recovery recovery, Tables& tables, Indexes& indexes,
                                       std::vector<control::IndexDescriptor> descriptors, IndexLoads& loads,
                                       SendIndexLoad send, OpeningServers opening);
@@ -51,7 +50,8 @@ reactor::Task<Status> rebuild_indexes(Recovery recovery, Tables& tables, Indexes
 // at it: leases and older deletions are forgotten.
 void raise_timestamp_floors(Region& region, std::uint64_t timestamp);
 
-// The largest timestamp that a version or a floor of an open server has; nobody is connected. 0: none.
+// The largest timestamp of any version or floor of an open server, while no worker is connected. 0: there is
+// none.
 reactor::Task<std::uint64_t> largest_timestamp(Recovery recovery, Tables& tables);
 
 // A server that opens alone, or with all others: tables, floors, and indexes. `timestamp_slack` is added to

@@ -1,7 +1,7 @@
 // Keys of indexes that cross servers while the memory servers open after a restart: an index is split into
-// parts by its keys, a table by its own. Each server sends its rows' keys to the servers with their parts
-// (common/calls/index_load_calls.h), a last request at least for every index and server, and writes the pages
-// of its part when all others have sent their last.
+// parts by its own keys, a table by its primary keys. Each server sends its rows' keys to the servers with
+// the index parts (common/calls/index_load_calls.h), at least a last request for every index and server. It
+// writes the pages of its own part when all others have sent their last request.
 #pragma once
 
 #include <cstdint>

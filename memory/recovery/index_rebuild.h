@@ -1,7 +1,7 @@
-// B+-trees of secondary indexes, made anew from the rows while the memory server opens: the keys of all rows
-// are read and sorted in runs, and the pages of this server's part are written from left to right
-// (memory/index/btree_loader.h). Only the newest version of a row has entries, and none is in doubt: nobody
-// has an older snapshot. Hash indexes are tables (table_rebuild.h).
+// B+-trees of secondary indexes, made anew from the rows while the memory server opens. The keys of all rows
+// are read and sorted in runs; then the pages of this server's part are written from left to right
+// (memory/index/btree_loader.h). Only the newest version of a row has entries, and no entry is in doubt: no
+// transaction has an older snapshot. Hash indexes are tables (table_rebuild.h).
 #pragma once
 
 #include <cstdint>

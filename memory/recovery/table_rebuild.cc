@@ -48,7 +48,7 @@ class TableRebuild {
     return {region_.at(place + 8), shape_.body_bytes()};
   }
   Bucket& bucket_at(std::uint64_t offset) const {
-    return *reinterpret_cast<Bucket*>(region_.at(offset));  // nobody else is there
+    return *reinterpret_cast<Bucket*>(region_.at(offset));  // no peer reaches it
   }
   Status corrupt(std::uint64_t place, const std::string& what) const;
 

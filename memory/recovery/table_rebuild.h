@@ -1,8 +1,8 @@
 // The rest of a table, made anew from the bodies of its rows while the memory server opens: header words,
-// rings, and hash buckets. Nobody else reaches the region meanwhile.
+// rings, and hash buckets. No peer reaches the region meanwhile.
 //
 //   1. each record: a certified body gets its header word, an empty ring, no old versions. A place without a
-//      body, or with a deleted row, is free: nobody has an older snapshot
+//      body, or with a deleted row, is free: no transaction has an older snapshot
 //   2. main buckets, as many as the catalog would choose for so many rows: the table's first number, doubled
 //   3. each row's entry into the last bucket of its chain, which the chain's lock word names meanwhile
 //   4. each bucket is sealed, the lock words are free
@@ -33,7 +33,7 @@ struct Recovery {
   std::function<bool()> stopping = nullptr;
   // The server is open, and transactions may write to the rows that are read.
   bool beside_transactions = false;
-  // All bodies in the region were certified as they came there, and nobody else reaches it.
+  // All bodies in the region were certified as they came there, and no peer reaches it.
   bool certified = false;
 
   Status stopped() const;

@@ -1,6 +1,6 @@
-// A buddy allocator for the region: blocks of a power of two from 4 KiB, which are halves of halves of an
-// extent, and whole extents for anything as large as one or larger. So a table that begins small takes
-// little, and things of different sizes share an extent.
+// A buddy allocator for the region. Blocks below an extent are powers of two from 4 KiB, made by halving an
+// extent; larger requests get whole extents. So a table that begins small takes little, and things of
+// different sizes share an extent.
 //
 // A block for records may share an extent with others: only whole extents are told apart by their use.
 //
@@ -38,7 +38,7 @@ class BuddyAllocator {
   // left to other uses.
   std::optional<Block> allocate(std::uint64_t bytes, bool keep_reserve = false,
                                 ExtentUse use = ExtentUse::other);
-  // That block, from the reserve, too. nullopt where no such block is free, or can be.
+  // Takes that block, also from the reserve. nullopt: no such block is free, or the block is impossible.
   std::optional<Block> claim(std::uint64_t offset, std::uint64_t bytes);
   // A whole block; it counts as dirty.
   void free(std::uint64_t offset, std::uint64_t bytes);

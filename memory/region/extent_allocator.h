@@ -1,8 +1,8 @@
 // Which extents of the region are free. The list is the server's private memory, never in the region.
 //
-// Extents for records come from the low end, all others from the high end: at the same place on another copy
-// of the region, or after a restart, there may be no records yet, but seldom anything else. An extent that
-// was used once is dirty: a caller that needs zeros clears it.
+// Extents for records come from the low end, all others from the high end. So at the place of a records'
+// extent, another copy of the region (or this one after a restart) may have nothing yet, but seldom something
+// else. An extent that was used once is dirty: a caller that needs zeros clears it.
 #pragma once
 
 #include <cstdint>

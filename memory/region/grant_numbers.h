@@ -1,6 +1,6 @@
 // Grant numbers tell the lives of a place in record space apart. Each reply to ALLOCATE_RECORDS has one, for
 // all of its places; a region hands out each number once, in ascending order, for ever. So a place's grants
-// have ascending numbers, whatever happened to its memory between them: redo of a journal entry that creates
+// have ascending numbers, whatever happened to its memory between them. Redo of a journal entry that creates
 // a record at a place compares the entry's number with the place's (SlabAllocator::life()).
 //
 //   bit 63..48  configuration, 1 where the region has one copy
@@ -8,7 +8,7 @@
 //
 // The record of a grant bears layout::incarnation_of(number). Its place's next life has a greater number, and
 // another incarnation for 2^24 numbers, after a restart, too: numbers go on behind a *mark* that was logged
-// before any number up to it was handed out. So nobody needs to know what stood at a place before.
+// before any number up to it was handed out. So the earlier contents of a place need not be known.
 //
 // One executor's thread.
 #pragma once
@@ -65,7 +65,7 @@ class GrantNumbers {
   void set_log(GrantLog& log);
   GrantLog* log() const { return log_; }
   void marked(std::uint64_t mark);
-  // Of a region that opens: later numbers are greater than that mark, grant or life.
+  // In a region that opens: later numbers are greater than that mark, grant or life.
   void pass(std::uint64_t number);
 
  private:

@@ -264,7 +264,7 @@ TEST_CASE("pieces in use are found in the order of their places, many at once", 
     behind = found.back();
   }
   CHECK(found == std::vector(used.begin(), used.end()));
-  // Behind places that nobody uses, too.
+  // Behind unused places, too.
   for (std::uint64_t place = 0; place < *used.rbegin(); place += 24) {
     REQUIRE(records.used_behind(place, some) != 0);
     REQUIRE(some[0] == *used.upper_bound(place));

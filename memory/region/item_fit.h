@@ -1,6 +1,6 @@
-// Whether an item of a journal entry can be what it says, as far as lengths and places tell: without looking
-// at the record, or at the bytes of the new body. Asked before the entry goes into the log
-// (memory/journals/entry_check.h), and again when it is redone (memory/apply/redo.h).
+// Whether an item of a journal entry is possible, by lengths and places alone: reads neither the record nor
+// the bytes of the new body. Asked before the entry goes into the log (memory/journals/entry_check.h), and
+// again when it is redone (memory/apply/redo.h).
 #pragma once
 
 #include "common/layout/global_address.h"

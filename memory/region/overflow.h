@@ -35,12 +35,12 @@ class Overflow {
   // Room for an entry behind `newest`, its record's newest one, in that one's group if that has some. Links
   // may be any words. nullopt when the region is full.
   std::optional<layout::OverflowLink> allocate(layout::OverflowLink newest, std::uint32_t entry_bytes);
-  // Of each allocated entry once; a record's oldest first.
+  // Once for each allocated entry; a record's oldest first.
   void free(layout::OverflowLink entry, std::uint32_t entry_bytes);
   // True if the entry is one of a group that is in use.
   bool used(layout::OverflowLink entry, std::uint32_t entry_bytes) const;
 
-  // By length of a group.
+  // The allocators, by a group's length.
   const std::map<std::uint32_t, std::unique_ptr<SlabAllocator>>& classes() const { return classes_; }
   // Bytes of entries in use, of the other places of their groups, and of the blocks that hold them.
   std::uint64_t used_bytes() const { return used_bytes_; }

@@ -54,7 +54,7 @@ class Region {
   const BuddyAllocator& blocks() const { return blocks_; }
   ExtentAllocator& extents() { return extents_; }
   const ExtentAllocator& extents() const { return extents_; }
-  // Of record space.
+  // The grant numbers of record space.
   GrantNumbers& grants() { return grants_; }
   const GrantNumbers& grants() const { return grants_; }
   ChangedExtents& changed() { return changed_; }

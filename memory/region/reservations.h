@@ -52,7 +52,7 @@ class Reservations {
 
   Region& region_;
   Tables& tables_;
-  std::set<std::string> computes_;                               // that were granted something
+  std::set<std::string> computes_;                               // that were granted memory
   std::map<std::pair<std::uint32_t, bool>, Reserved> reserved_;  // by table, buckets
 };
 

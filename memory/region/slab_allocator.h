@@ -1,7 +1,7 @@
 // A slab allocator: pieces of one size, carved from blocks. Pieces are the records of a table, its indirect
-// buckets, the overflow entries of one length, an index's pages. The first block is small, each later one as
-// large as all before it together, up to an extent; where the region has no such block left, a smaller one. A
-// block that has no piece in use goes back.
+// buckets, the overflow entries of one length, an index's pages. The first block is small. Each later block
+// is as large as all before it together, at most an extent, and smaller if the region has no such block left.
+// A block without a piece in use goes back.
 //
 // Knows exactly which pieces are handed out, so that an offset from outside can be checked. Of places of
 // records it also knows the *life* (grant_numbers.h): 8 bytes a place. Private memory; one executor's thread.
@@ -33,8 +33,8 @@ class SlabAllocator {
   SlabAllocator& operator=(const SlabAllocator&) = delete;
   ~SlabAllocator() { release_all(); }
 
-  // nullopt when the region is full. Of records with a number, which is greater than that of any earlier
-  // call, but for calls of the same reply.
+  // nullopt when the region is full. Records get a grant number: greater than that of any earlier call,
+  // except calls for the same reply.
   std::optional<std::uint64_t> allocate(std::uint64_t grant = 0);
   // `offset` is used().
   void free(std::uint64_t offset);
@@ -47,14 +47,14 @@ class SlabAllocator {
   // Gives back all blocks, whatever is in use.
   void release_all();
 
-  // Those that hold the pieces, used or not.
+  // The blocks that hold the pieces, used or not.
   std::vector<Block> blocks() const;
 
   std::uint64_t unit_bytes() const { return unit_bytes_; }
   std::uint64_t used_count() const { return used_; }
   std::uint64_t used_bytes() const { return used_ * unit_bytes_; }
   std::uint64_t free_bytes() const { return (capacity_ - used_) * unit_bytes_; }
-  // Of all blocks, with what is too small for a piece.
+  // The bytes of all blocks, with rests that are too small for a piece.
   std::uint64_t block_bytes() const { return block_bytes_; }
 
   // --- lives of places of records ---
@@ -82,7 +82,7 @@ class SlabAllocator {
   void release_block(std::uint64_t offset);
   // The block that holds the place; nullopt if no place begins there.
   std::optional<RecordBlock> block_of(std::uint64_t offset) const;
-  // A place of block_of(). Its bytes are the caller's affair.
+  // A place of block_of(). The caller fills in its bytes.
   void restore(std::uint64_t offset, std::uint64_t grant, bool in_use);
 
  private:

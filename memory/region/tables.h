@@ -52,7 +52,7 @@ struct Table {
   // True if a bucket of this table, main or indirect, begins at the offset. Outgrown arrays do not count.
   bool is_bucket(std::uint64_t offset) const;
   std::uint32_t doublings() const { return main.array.generation - shape.generation; }
-  // Of all arrays of main buckets, and of the blocks that hold them.
+  // The bytes of all arrays of main buckets, and of the blocks that hold them.
   std::uint64_t main_bytes() const;
   std::uint64_t main_block_bytes() const;
 
@@ -89,8 +89,8 @@ class Tables {
   bool release(std::uint32_t id);
   // Gives back the outgrown array that begins at the offset, if the table still has it.
   reactor::Task<void> release_outgrown(std::uint32_t id, std::uint64_t base_offset);
-  // Where the chain of a key with that hash begins; 0 when it is not on this server, or when a look at the
-  // bucket cannot tell, since it is being written.
+  // Where the chain of a key with that hash begins; 0 if it is not on this server, or if the bucket is being
+  // written and so cannot be read now.
   std::uint64_t find_chain(const Table& table, std::uint64_t key_hash) const;
 
   Status allocate_records(std::uint32_t id, std::uint32_t count, control::AllocateReply& reply);
@@ -106,7 +106,7 @@ class Tables {
   // True if the table is one with a hash index's entries.
   bool has_hash_index(std::uint32_t id) const;
 
-  // By id, discarded ones included.
+  // All tables by id, discarded ones included.
   const std::map<std::uint32_t, TablePointer>& all() const { return tables_; }
   // The greatest id that a table here had. Ids ascend, so one above it has had no table yet.
   std::uint32_t last_id() const { return last_id_; }

@@ -17,9 +17,9 @@ namespace namdb::memory {
 // A later counter of the same slot.
 enum class Later : std::uint8_t { is_an_error, stays };
 
-// The counter that the slot has there now. Error protocol_violation when the position is not one of this
-// server's, or when it has a later slot or, unless that stays, a later counter of this slot: then nothing has
-// changed.
+// The counter that the slot has there now. Error protocol_violation, and nothing has changed: the position is
+// not one of this server's, it has a later slot, or it has a later counter of this slot and `later` does not
+// say that this stays.
 Result<std::uint32_t> place_slot(const Region& region, const layout::VectorParts& parts,
                                  const control::PlaceSlotRequest& request, Later later);
 

@@ -1,7 +1,7 @@
 // An account of every byte of the region: the MEMORY call, `namctl memory`, and the region checker.
 //
-// The parts add up to the region's length at any moment, also between two steps of a task that yields: a task
-// that takes extents enters them in a list that is counted here before it suspends.
+// The parts add up to the region's length at any moment, also between two steps of a task that yields: before
+// a task that takes extents suspends, it enters them in a list that is counted here.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 // The waiting list of record locks (common/calls/lock_calls.h; WAITDIE, RCC §4.3), served by the event loop.
 // Every call that waits is a coroutine, which reads its lock word now and then through the loopback channel
 // and gives way to all other calls in between. It reads again and again because locks may be released by
-// one-sided WRITEs, of which the memory server is not told. Of several calls that wait for one record, the
-// oldest transaction's gets it.
+// one-sided WRITEs, of which the memory server is not told. If several calls wait for one record, the call of
+// the oldest transaction gets the lock.
 //
-// No call waits for longer than kPatience_ns; a transaction that still wants the lock asks again. So a
-// shutdown waits no longer than that, nor does a fence, which waits for the calls of the peer that it fences.
-// A waiter may get a lock after its client has gone: then it is undone once the client's slot is closed.
+// No call waits for longer than kPatience_ns; a transaction that still wants the lock asks again. This also
+// bounds a shutdown, and a fence, which waits for the calls of the fenced peer. A waiter may get a lock after
+// its client has gone: then it is undone once the client's slot is closed.
 #pragma once
 
 #include <cstdint>

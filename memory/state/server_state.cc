@@ -88,7 +88,7 @@ void ServerState::discard(std::uint32_t id) {
 }
 
 void ServerState::undo_creations(fabric::PeerId peer) {
-  // Behind the server's end nothing waits for it: the next process undoes what nobody has finished.
+  // Behind the server's end nothing waits for it: the next process undoes unfinished work.
   if (gate.closing()) return;
   if (control->logged()) return executor.spawn(gate, undo_logged_creations(peer));
   for (const std::uint32_t undone : catalog->disconnected(peer)) discard(undone);

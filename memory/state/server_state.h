@@ -68,8 +68,8 @@ struct ServerState {
 
   // Server 0 of a cluster whose timestamp vector is not partitioned.
   bool has_whole_vector() const { return slots && options.vector_parts().count() == 1; }
-  // This server's clock, from which workers take timestamps: never behind one that it knew before a
-  // restart.
+  // This server's clock, in ns, from which workers take timestamps: never behind a timestamp that it knew
+  // before a restart.
   std::uint64_t clock_ns() const { return executor.fresh_now_ns() + clock_ahead_ns; }
   void follow_timestamp(std::uint64_t timestamp);
   // Gives `line` to the option `notice`, if one is set.
@@ -82,11 +82,11 @@ struct ServerState {
   void erase_replaced_indexes();
   // Marks the compute server as fenced for ever, and destroys its channels in a task of its own.
   void start_fence(const std::string& compute_id);
-  // Workers that joined without those servers may be here.
+  // True if workers that joined without these servers are admitted.
   bool admits(const std::set<std::uint32_t>& without) const;
-  // Some workers may be here, or come.
+  // True if some workers are admitted.
   bool admits_some() const { return admits_workers || !admits_without.empty(); }
-  // Refuses workers, but for those that joined without all of `restarted`, unless that is empty. Resumes
+  // Refuses workers, except those that joined without all of `restarted`, unless that is empty. Resumes
   // when no other has joined: those that do not leave by themselves within `patience_ns` are fenced. Error
   // admin_shutdown.
   reactor::Task<Status> dismiss_workers(std::uint64_t patience_ns, std::set<std::uint32_t> restarted = {});

@@ -86,7 +86,7 @@ void write_skew_is_prevented(Trial& t) {
 enum class Look { key, row, table, index, hash_index };
 enum class Change { insert, erase, update, move };
 
-// Client b's commit has been installed, so that nobody is refused for its locks alone.
+// Client b's commit has been installed, so that no transaction is refused for its locks alone.
 void wait_for_install(Trial& t, const Status& b_end, std::int64_t row) {
   if (!b_end.ok()) return;
   const Status read = t.b.retry([&](Client& b) { b.value(row); });

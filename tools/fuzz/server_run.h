@@ -1,7 +1,6 @@
-// A server over a scene, and clients whose bytes are an input's. It ends the process where the server does
-// what no bytes may make it do: a connection that waits for nothing that could come, a statement that runs
-// on after it was canceled, an answer that is not a sequence of whole messages, or memory and transactions
-// that stay behind.
+// A server over a scene, and clients whose bytes are an input's. It ends the process if the server violates a
+// rule that must hold for any input: no connection waits for ever, no statement runs on after it was
+// canceled, every answer is a sequence of whole messages, and no memory and no transaction is left behind.
 #pragma once
 
 #include <memory>

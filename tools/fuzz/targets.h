@@ -1,6 +1,6 @@
-// The fuzz targets: functions that take any bytes. They end the process where the bytes make the code do
-// what it must never do, which is found by the sanitizers and by the checks of the code and of the target.
-// The library knows nothing of libFuzzer, so that a test can run kept inputs through it.
+// The fuzz targets: functions that take any bytes. They end the process if the bytes make the code violate a
+// rule. The sanitizers, the checks of the code, and the checks of the target find such violations. The
+// library knows nothing of libFuzzer, so that a test can run kept inputs through it.
 #pragma once
 
 #include <cstddef>

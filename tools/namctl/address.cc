@@ -73,7 +73,7 @@ Result<std::filesystem::path> socket_path(const std::filesystem::path& data, con
   const std::filesystem::path folder = "/tmp/namdb-" + std::to_string(::geteuid());
   ::mkdir(folder.c_str(), 0700);
   struct stat entry{};
-  // Somebody else could have made it before us.
+  // Another user could have made it before us.
   if (::lstat(folder.c_str(), &entry) != 0 || !S_ISDIR(entry.st_mode) || entry.st_uid != ::geteuid() ||
       (entry.st_mode & 077) != 0) {
     return {ErrorCode::configuration, folder.string() + " is not a folder of this user's alone",

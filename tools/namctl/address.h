@@ -9,7 +9,7 @@
 
 namespace namdb::namctl {
 
-// Whether somebody could listen on that port of the loopback address now.
+// Whether a process could listen on that port of the loopback address now.
 bool port_is_free(std::uint16_t port);
 // Whether something accepts connections at unix:PATH or 127.0.0.1:PORT.
 bool answers(const std::string& address);

@@ -37,7 +37,7 @@ struct ComputeView {
   // By transaction type, then by metric: the rows of namdb_statistics.
   std::map<std::string, std::map<std::string, std::uint64_t>> statistics;
   std::uint64_t total(const std::string& metric) const;
-  // Attempts that ended because something in a region is damaged.
+  // Attempts that ended because bytes in a region are damaged.
   std::uint64_t damaged_reads() const { return total("aborts_corrupt_data"); }
 };
 

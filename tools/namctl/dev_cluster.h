@@ -1,9 +1,9 @@
 // A cluster of daemons on this machine, started and stopped in the background: `namctl dev up` and `dev
 // down`.
 //
-// Guarantees: up returns when every compute server accepts clients, or fails with the reason and leaves
-// nothing running that it started; it starts only what is not running, so that calling it twice does nothing,
-// and calling it after a daemon died starts that one again. But with durability `memory` and several memory
+// Guarantees: `up` returns when every compute server accepts clients; or it fails with the reason, and leaves
+// no daemon running that it started. It starts only daemons that are not running: a second call does nothing,
+// and a call after a daemon died starts that daemon again. But with durability `memory` and several memory
 // servers all are restarted together when one died, and are empty then: a server's data is of no use without
 // the others'. Signals go only to processes that an up of the same folder started. Two calls on one folder
 // wait for each other.

@@ -13,7 +13,7 @@ namespace namdb::namctl {
 
 // From 0 to 1; nullopt while none is being made, or it has not begun to read.
 std::optional<double> checkpoint_part(const control::CheckpointStatus& checkpoint);
-// Until its end, if it goes on as it went so far; nullopt before there is anything to tell by.
+// Seconds until its end at the rate so far; nullopt before a rate is known.
 std::optional<double> checkpoint_remaining_s(const control::CheckpointStatus& checkpoint);
 // "45 % of 230 extents, 12.3 MiB, 1.2 s left"
 std::string checkpoint_progress(const control::CheckpointStatus& checkpoint);

@@ -1,6 +1,6 @@
 // Processes that namctl starts in the background and finds again later. A process is named by its pid, its
-// start time and the machine's boot id together: a pid that the system has given to somebody else since is
-// never taken for ours, and signals go through a pidfd that was checked after it was opened.
+// start time and the machine's boot id together. So a pid that the system has reused since is never taken for
+// ours. Signals go through a pidfd that was checked after it was opened.
 //
 // One thread. Errors: configuration for what the environment refuses, with the reason in words.
 #pragma once

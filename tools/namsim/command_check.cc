@@ -1,4 +1,4 @@
-// namsim check: holds a history that somebody wrote down against an isolation level.
+// namsim check: checks a recorded history against an isolation level.
 #include <CLI/CLI.hpp>
 #include <memory>
 

@@ -228,7 +228,7 @@ class Recording {
     report_.unknown += transaction.outcome == Outcome::unknown ? 1 : 0;
   }
 
-  // Every key once more, those of full lists included: it reveals appends that nobody has read. A key whose
+  // Every key once more, those of full lists included: it reveals appends that were never read. A key whose
   // INSERT failed may be missing: it was never in use.
   Status audit() {
     const auto end = Clock::now() + kPatience;

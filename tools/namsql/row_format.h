@@ -25,8 +25,8 @@ class RowFormat {
   virtual std::string end() = 0;
 };
 
-// RFC 4180 but for line ends, which are \n: a line with the names, and a line for each row. A value is quoted
-// where it must be; NULL is nothing, and an empty string is "".
+// RFC 4180 except for line ends, which are \n: a line with the names, and a line for each row. A value is
+// quoted where it must be; NULL is nothing, and an empty string is "".
 std::unique_ptr<RowFormat> make_csv_format();
 
 // An array with an object for each row, on a line of its own. Numbers, booleans and JSON are themselves, all

@@ -38,7 +38,7 @@ class StatementSplitter {
   std::optional<Piece> next();
   // After next() has given nothing.
   State state() const;
-  // The statement that has begun; empty if nothing but blanks and comments is there.
+  // The statement that has begun; empty if there are only blanks and comments.
   std::string pending() const;
   // pending() at the end of the input, or for a command that runs it; it is no longer pending then.
   Piece take_pending();

@@ -59,8 +59,8 @@ class IsolationRunner {
  public:
   IsolationRunner(const IsolationSpec& spec, IsolationRunOptions options);
 
-  // Tears down only what its own setup has made: where the setup fails, a table of that name may be somebody
-  // else's, and nothing is dropped. Error connection_failure: a server cannot be reached.
+  // Tears down only tables of its own setup: if the setup fails, a table of that name may belong to another
+  // user, and nothing is dropped. Error connection_failure: a server cannot be reached.
   Result<PermutationOutcome> run(const Permutation& permutation);
   // The same where steps may wait for other sessions: one that is not answered within `turn` is left behind,
   // and with it the later ones of its session. When no more answers come, the sessions that have no steps

@@ -58,7 +58,7 @@ class IsolationRunner::Waits {
         if (!go_on(session, turn_)) return false;
       }
       if (answered_ != before || roll_back_idle()) continue;
-      // Nobody is left to wait for but time.
+      // There is no lane left to wait for, only time.
       const auto lane = std::ranges::find_if(lanes_, [](const Lane& each) { return each.asked.has_value(); });
       if (!runner_.collect(*lane->asked, lane->sent, outcome_)) return false;
       lane->asked.reset();

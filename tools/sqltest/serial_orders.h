@@ -1,6 +1,6 @@
-// Whether a permutation was answered serializably: those of its transactions that did not end with a conflict
-// must have got the answers that they get one after the other, in some order. The server itself is asked what
-// those are, so that a spec needs no other expected answers for serializable protocols.
+// Whether the answers to a permutation are serializable: in some serial order, its transactions that did not
+// end with a conflict get the same answers. The server itself is asked what those are, so that a spec needs
+// no other expected answers for serializable protocols.
 #pragma once
 
 #include <map>

@@ -110,7 +110,7 @@ class Client {
     note(connection_->execute(sql), allowed);
   }
 
-  // Conflicts are nobody's fault.
+  // Conflicts are not failures.
   void note(const Status& status, const std::vector<std::string>& allowed) {
     if (status.ok()) return;
     if (PQstatus(connection_->get()) != CONNECTION_OK) {

@@ -1,6 +1,6 @@
-// Clients on threads of their own, each with connections of its own, that get in each other's way: they move
-// money between few accounts, add it all up, insert and delete the same keys, cancel statements, leave
-// without a word, and change the catalog.
+// Clients on threads of their own, each with connections of its own, that conflict with each other. They move
+// money between few accounts, add it all up, insert and delete the same keys, cancel statements, disconnect
+// without notice, and change the catalog.
 #pragma once
 
 #include <cstdint>

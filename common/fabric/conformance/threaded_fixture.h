@@ -15,7 +15,7 @@ namespace namdb::fabric::conformance {
 struct ThreadedTransport {
   // The transport's ends live on the reactor.
   std::function<Transport(reactor::Reactor& reactor)> transport;
-  // An address to listen at, and one where nobody listens; both in a new directory that only this test uses.
+  // An address to listen at, and one without a listener; both in a new directory that only this test uses.
   std::function<std::string(const std::string& directory)> listen_address;
   std::function<std::string(const std::string& directory)> nowhere;
   // Where it listens then, if that is not what was asked for.

@@ -28,7 +28,7 @@ Status leave(const Descriptor& socket, const Status& reason) {
   return reason;
 }
 
-// A socket that this user may not use stays so until somebody changes that; others may come.
+// A socket that this user may not use stays so until its permissions change; others may come.
 Status refused_by_system(const std::string& path, const Status& status) {
   const bool forbidden = ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0 && errno == EACCES;
   if (!forbidden) return status;

@@ -1,10 +1,10 @@
 // One-sided operations on mapped memory: where the contract's order comes from on this transport.
 //
-// WRITEs are release stores, READs acquire loads, atomics locked instructions. On x86 and, by the C++ memory
-// model, everywhere, release stores of one thread become visible in their order, loads are not reordered with
-// later accesses, and both are what the contract asks for; the one thing that is missing is a later READ (or
-// any action after a completion) that overtakes an earlier WRITE in the store buffer. So a full fence stands
-// between a WRITE and any later READ or completion; a locked instruction is one.
+// WRITEs are release stores, READs acquire loads, atomics locked instructions. On x86, and everywhere by the
+// C++ memory model, release stores of one thread become visible in their order, and loads are not reordered
+// with later accesses. The contract asks for both. One case is left: a later READ (or any action after a
+// completion) may overtake an earlier WRITE in the store buffer. So a full fence stands between a WRITE and
+// any later READ or completion; a locked instruction is a full fence.
 #pragma once
 
 #include <atomic>

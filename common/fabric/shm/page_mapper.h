@@ -1,8 +1,8 @@
-// Maps the pages of a region before they are used: a thread of its own makes their page-table entries, of
-// those that lie behind the last one that was reached. Otherwise a worker faults at each page that it touches
-// first, and records are handed out from the region's beginning on. It makes no pages: those that the memory
-// server has not made yet are left alone, since a page counts in the control group of the process that makes
-// it.
+// Maps the pages of a region before they are used: a thread of its own makes the page-table entries of the
+// pages behind the last one that was reached. Otherwise a worker faults at each page that it is the first to
+// touch, and records are handed out from the region's beginning on. The thread makes no pages: it leaves
+// alone those that the memory server has not made yet, since a page counts in the control group of the
+// process that makes it.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,7 @@ class PageMapper {
   PageMapper& operator=(const PageMapper&) = delete;
   ~PageMapper() { stop(); }
 
-  // Somebody uses the region's bytes up to `reached_bytes`, of `mapped_bytes`. Any thread.
+  // Operations use the region's bytes up to `reached_bytes`, of `mapped_bytes`. Any thread.
   void reach(std::byte* region, std::uint64_t reached_bytes, std::uint64_t mapped_bytes);
   // Before the region is unmapped.
   void stop();

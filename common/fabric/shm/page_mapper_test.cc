@@ -42,7 +42,7 @@ struct Subject {
     REQUIRE(::pread(pagemap.get(), &entry, sizeof entry, place) == ssize_t{sizeof entry});
     return entry >> 63 != 0;
   }
-  // Whether somebody has made the page.
+  // Whether the page exists.
   bool exists(std::uint64_t offset) const {
     unsigned char page = 0;
     REQUIRE(::mincore(memory + offset, kPage_bytes, &page) == 0);

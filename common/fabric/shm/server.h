@@ -7,14 +7,15 @@
 // A connection that has not said hello within a second is dropped, and there are few of these
 // (unauthenticated_peers.h).
 //
-// Fencing. A peer that has mapped the region can write to it as long as it runs. So a fence of a peer in
-// another process is a SIGKILL through the pidfd that was opened when it connected, and the pidfd's report
-// that all its threads have ended; that ends all channels of that process. A channel whose socket closes
-// without goodbye, or that breaks the protocol, is treated the same. Only a channel that said goodbye is let
-// go without (its last instruction on the region came before). A peer in the server's own process (tests) is
-// asked to close, and waited for: its reactor must run. With `fence_patience_ns` other processes are asked
-// first, too, and killed when that time is over: for peers that end a connection to another memory server,
-// are to be fenced because of that, and say goodbye by themselves soon.
+// Fencing. A peer that has mapped the region can write to it as long as it runs. So to fence a peer in
+// another process, the server sends a SIGKILL through the pidfd that it opened when the peer connected, and
+// waits until the pidfd reports that all threads of the process have ended. That ends all channels of the
+// process. A channel whose socket closes without goodbye, or that breaks the protocol, is treated the same.
+// Only a channel that said goodbye is released without a kill (its last instruction on the region came
+// before). A peer in the server's own process (tests) is asked to close, and waited for: its reactor must
+// run. With `fence_patience_ns` other processes, too, are asked first, and killed when that time is over.
+// This is for peers that are fenced because they ended a connection to another memory server: they will soon
+// say goodbye by themselves.
 //
 // close() asks all peers to close first, and fences those that have not done so after a second.
 #pragma once

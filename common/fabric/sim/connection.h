@@ -9,10 +9,9 @@
 //    happen in any order. In particular an atomic may overtake an earlier WRITE.
 //  * A WRITE's source is read when the words land; the destination of a READ or an atomic may hold garbage,
 //    or some of the words, until the completion.
-//  * A cut decides the fate of operations in flight: a suffix of the WRITEs, and a suffix of the atomics, is
-//    dropped (an operation behind a fence only happens if the atomics before it do); the rest still happens,
-//    later, until the server reports the peer as disconnected. The client learns of the cut at a time of its
-//    own.
+//  * A cut decides the fate of operations in flight. A suffix of the WRITEs and a suffix of the atomics are
+//    dropped (an operation behind a fence happens only if the atomics before it do). The others still happen,
+//    before the server reports the peer as disconnected. The client learns of the cut at a time of its own.
 //
 // One connection is one client channel and its peer at the server. Connections live as long as the network.
 #pragma once

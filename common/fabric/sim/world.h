@@ -7,9 +7,9 @@
 // out the fabric's contract and nothing kinder. Faults: cut() connections, pause() a node, kill() a node.
 //
 // A killed node is never driven again: its coroutines stay suspended where they are for ever, as those of a
-// process that got SIGKILL. No destructor of theirs may run, so their frames, and the objects that own them,
-// are never freed: bury() takes what the test owned of the dead process and keeps it reachable (the leak
-// checker stays meaningful for all else).
+// process that got SIGKILL. Their destructors must not run, so their frames, and the objects that own them,
+// are never freed: bury() takes the objects that the test owned of the dead process and keeps them reachable,
+// so that the leak checker stays meaningful for all others.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class TcpChannel final : public Channel, private reactor::SocketHandler {
   void take_results(std::span<const std::byte>& bytes);
   void take_reply(std::span<const std::byte>& bytes);
   void finish_reply();
-  // Whether all of the response's data is what was sent. If not, the channel has failed.
+  // Whether the response's data agrees with its checksum. If not, the channel has failed.
   bool data_agrees();
   void fail(Status status);
 

@@ -8,10 +8,10 @@
 //              atomic;
 //              reply or failure: ResponseHeader, then the reply's bytes or an encoded Status
 //
-// A header carries the CRC-32C of the data behind it, and then one of itself: a length is believed only when
-// nothing happened to it on the way. Frames that do not agree with their checksums end the connection, and
-// nothing of them is executed or handed on. On an encrypted connection, whose records have tags (records.h),
-// checksums are 0 and nobody looks at them.
+// A header carries the CRC-32C of the data behind it, and then one of itself: a length is used only after its
+// checksum agrees. Frames that do not agree with their checksums end the connection, and nothing of them is
+// executed or handed on. On an encrypted connection, whose records have tags (records.h), checksums are 0 and
+// are not checked.
 //
 // All of it is outside input to the side that reads it.
 #pragma once
@@ -60,7 +60,7 @@ struct ResponseHeader {
 static_assert(sizeof(ResponseHeader) == 24 && offsetof(ResponseHeader, count) == 4 &&
               offsetof(ResponseHeader, identity) == 8 && offsetof(ResponseHeader, header_checksum) == 20);
 
-// Why a connection ends whose bytes are not those that were sent.
+// The reason with which a connection ends after its bytes were damaged on the way.
 inline constexpr const char* kDamaged = "a frame that was damaged on the way (its CRC-32C does not agree)";
 
 template <typename Header>

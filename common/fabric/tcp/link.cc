@@ -92,7 +92,7 @@ void Link::on_receive(std::span<const std::byte> bytes) {
       case RecordOpener::State::incomplete:
         break;
       case RecordOpener::State::forged:
-        // The code tells the handler that it is the peer's fault, or that of somebody between.
+        // The code tells the handler that it is the fault of the peer, or of an attacker between.
         return on_end(Status(
             handler_ == nullptr ? ErrorCode::connection_failure : ErrorCode::protocol_violation, kForged));
     }

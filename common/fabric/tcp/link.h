@@ -1,6 +1,6 @@
 // Link: one connection of the tcp transport. During the handshake a coroutine takes from it what it expects;
 // after start() everything goes to the handler as it arrives. After encrypt() the bytes on the way are
-// records (records.h), and nobody above notices. Reactor's thread.
+// records (records.h), which the layers above do not see. Reactor's thread.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class Link final : public HandshakeStream, private reactor::SocketHandler {
   void send(const void* bytes, std::size_t length_bytes) override;
   void encrypt(const Secret& sent, const Secret& received) override;
   bool encrypted() const { return opener_.has_value(); }
-  // Of the frames, once the handshake has ended.
+  // Whether frames have checksums, once the handshake has ended.
   Checksums checksums() const { return encrypted() ? Checksums::none : Checksums::both; }
   // Waits until all that was sent has left, for a last message before the link is destroyed.
   reactor::Task<void> flush(std::uint64_t deadline_ns);

@@ -25,8 +25,8 @@ namespace namdb::fabric::tcp {
 
 struct RecordHeader {
   std::uint32_t length_bytes;
-  // CRC-32C of the length, which is believed before the tag is there: a bit that flipped by itself makes
-  // nobody wait for bytes that never come.
+  // CRC-32C of the length, which is used before the tag has arrived: so a flipped bit does not make the
+  // receiver wait for bytes that never come.
   std::uint32_t checksum;
 };
 static_assert(sizeof(RecordHeader) == 8);
@@ -34,7 +34,7 @@ static_assert(sizeof(RecordHeader) == 8);
 // Without header and tag. AES is the faster the longer a record is, up to about here.
 inline constexpr std::size_t kMaxRecord_bytes = 64U << 10;
 inline constexpr std::size_t kTag_bytes = 16;
-// Of one key: at most 64 GiB, far from where two blocks of AES may be alike.
+// The records of one key: at most 64 GiB, far from where two blocks of AES may be alike.
 inline constexpr std::uint64_t kRecordsPerKey = std::uint64_t{1} << 20;
 
 inline constexpr const char* kForged =
@@ -67,7 +67,7 @@ class RecordCipher {
   std::uint64_t record_ = 0;  // of this key
 };
 
-// Of the bytes that one side sends.
+// Seals the bytes that one side sends.
 class RecordSealer final : public reactor::OutputFilter {
  public:
   explicit RecordSealer(const Secret& secret, std::uint64_t records_per_key = kRecordsPerKey)
@@ -78,7 +78,7 @@ class RecordSealer final : public reactor::OutputFilter {
   RecordCipher cipher_;
 };
 
-// Of the bytes that one side receives: outside input.
+// Opens the bytes that one side receives: outside input.
 class RecordOpener {
  public:
   explicit RecordOpener(const Secret& secret, std::uint64_t records_per_key = kRecordsPerKey)

@@ -39,7 +39,7 @@ class VerbsClientFabric final : public ClientFabric {
   // is under way then.
   void add_memory(std::byte* base, std::size_t length_bytes);
   void remove_memory(std::byte* base);
-  // Of all connections that are or were.
+  // The sum over all connections, past ones included.
   EndpointCounters totals() const;
 
  private:

@@ -16,7 +16,7 @@ struct ManagerEvent {
   rdma_cm_event_type type;
   int status;
   rdma_cm_id* id;  // of a connect request: a new one, which the handler owns
-  // Of a connect request: the client's offer.
+  // In a connect request: the client's offer.
   std::uint8_t responder_resources;
   std::uint8_t initiator_depth;
 };

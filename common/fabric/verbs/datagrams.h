@@ -30,7 +30,7 @@ namespace namdb::fabric::verbs {
 
 class Endpoint;
 
-// Of one peer.
+// The port's user for one peer.
 class DatagramUser {
  public:
   // From within completions, as with messages. `payload` is outside input.

@@ -44,11 +44,11 @@ class Device final : private reactor::PollSource {
   // For a line in the log: name, firmware, path MTU of the port, scope of its atomics.
   std::string describe(std::uint8_t port);
   void describe(std::uint8_t port, const ibv_gid& gid, Facts& facts);
-  // By which it finds memory that lies on pages of that size: the largest that it knows.
+  // The page size, in bytes, by which the device finds memory on such pages: the largest that it supports.
   std::uint64_t page_bytes(std::uint64_t memory_page_bytes) const;
   // The device's counters of a port, of all processes that use it, as the kernel shows them.
   void describe_hardware(std::uint8_t port, Facts& facts) const;
-  // Of all endpoints that are or were.
+  // The sum over all endpoints, past ones included.
   EndpointCounters totals() const;
   ibv_context* context() const { return handle_.context; }
   ibv_pd* domain() const { return handle_.domain; }
@@ -61,7 +61,7 @@ class Device final : private reactor::PollSource {
   // Local memory that operations may name. Errors (configuration): the limit of locked memory, or no room in
   // the device; then it is tried again when an operation names the memory.
   Status register_local(std::byte* base, std::size_t length_bytes);
-  // Of the memory that begins there; nothing that names it is under way.
+  // Deregisters the memory that begins there; no operation that names it is under way.
   void unregister_local(const std::byte* base);
   // Memory that peers reach, at addresses from 0, and windows if they are to be bound to it. The caller
   // deregisters it.

@@ -1,6 +1,6 @@
-// How addresses and RDMA devices belong together. Rdma_cm finds device, port and GID by the address of this
-// machine that a connection, or a listener, is bound to: so a choice by name is turned into such an address
-// before, and the result is compared with the choice.
+// How addresses and RDMA devices belong together. Rdma_cm finds device, port and GID by the local address to
+// which a connection or a listener is bound. So a choice by name is first turned into such an address, and
+// the result is compared with the choice.
 #pragma once
 
 #include <infiniband/verbs.h>

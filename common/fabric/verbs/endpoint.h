@@ -1,6 +1,6 @@
-// Endpoint: one reliable queue pair. It takes batches of one-sided operations and messages, in one order,
-// posts in one doorbell what a turn brought, and accounts for the send queue's slots: a slot is free again
-// only when the completion of its request or of a later one was seen. Only the last request of a batch and
+// Endpoint: one reliable queue pair. It takes batches of one-sided operations and messages, in one order, and
+// posts all those of a turn with one doorbell. It accounts for the send queue's slots: a slot is free again
+// only when the completion of its request, or of a later one, was seen. Only the last request of a batch and
 // one in every quarter of the queue are signalled. Reactor's thread.
 #pragma once
 

@@ -136,7 +136,8 @@ reactor::Task<Status> Link::connect(std::string address, DeviceOf device_of, std
   rdma_conn_param parameters{};
   parameters.qp_num = endpoint_->number();
   parameters.srq = 1;
-  // The client reads and swaps as much at a time as its device can; nobody does so with the client's memory.
+  // The client reads and swaps as much at a time as its device can; the server does not do so with the
+  // client's memory.
   parameters.initiator_depth =
       static_cast<std::uint8_t>(std::min(endpoint_->device().attributes().max_qp_init_rd_atom, 255));
   parameters.responder_resources = 0;

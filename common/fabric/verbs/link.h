@@ -45,7 +45,7 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
   Link& operator=(const Link&) = delete;
   ~Link();
 
-  // `address` is HOST:PORT. Errors: connection_failure when nobody answers; configuration.
+  // `address` is HOST:PORT. Errors: connection_failure if no server answers; configuration.
   reactor::Task<Status> connect(std::string address, DeviceOf device_of, std::uint64_t deadline_ns);
   // The answer to the request; the handshake can begin.
   Status accept(Device& device, const ManagerEvent& request);
@@ -68,9 +68,9 @@ class Link final : public HandshakeStream, private ManagerHandler, private Endpo
 
   Endpoint& endpoint() { return *endpoint_; }
   const std::string& peer() const { return peer_; }
-  // Of the device.
+  // The device's port.
   std::uint8_t port() const { return id_->port_num; }
-  // Of a link that is or was connected. `counted`: with the queue pair's counters.
+  // For a link that is or was connected. `counted`: with the queue pair's counters.
   void describe(Facts& facts, bool counted = true) const;
 
  private:

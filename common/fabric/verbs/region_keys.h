@@ -53,7 +53,7 @@ class RegionKeys {
   // The peer's, valid before whatever is sent on its endpoint next. Errors (limit_exceeded): the device has
   // no more.
   Result<std::unique_ptr<PeerKey>> make(Endpoint& endpoint);
-  // The memory server's own; told to nobody.
+  // The memory server's own; no peer gets it.
   std::uint32_t own_key() const { return registration_->rkey; }
   std::string_view kind_name() const;
 

@@ -61,7 +61,7 @@ VerbsServerFabric::~VerbsServerFabric() {
 reactor::Task<Status> VerbsServerFabric::listen(std::string address) {
   NAMDB_CHECK(listener_ == nullptr && !closing_);
   Status status = start_listening(address);
-  // Nobody may wait for ever for what is posted before.
+  // No task may wait for ever for operations that were posted before.
   if (!status.ok()) loopback_.close(status);
   co_return status;
 }

@@ -68,11 +68,11 @@ class Member::RelayedBatch final : private CompletionObserver {
   Batch* original_ = nullptr;
 };
 
-// A call of the worker's; when the worker has been told that it failed, the answer is nobody's.
+// A call of the worker's; when the worker has been told that the call failed, the answer is dropped.
 struct Member::RelayedCall {
   Call call;
   Call* original;
-  Member* member;  // null: nobody's
+  Member* member;  // null: dropped
 };
 
 Member::Member(MemberOwner& owner, std::shared_ptr<SharedConnection> connection, std::size_t id,

@@ -4,9 +4,9 @@
 // Little-endian. Outside input to the side that reads it.
 //
 // Where both sides want it, calls and replies that fit into a packet go as datagrams instead: the token of
-// the connection, and the same header and payload. Datagrams get lost, doubled and out of order, so there a
-// call's number is that of a slot (the low half) and counts how often it was used (the high half): the server
-// runs each number once, and repeats the answer for as long as the slot is not used again.
+// the connection, and the same header and payload. Datagrams get lost, doubled and out of order. So a call's
+// number there has the number of a slot (low half) and the count of the slot's uses (high half). The server
+// runs each number once, and repeats the answer until the slot is used again.
 //
 // One connection may carry several peers, of workers that share a queue pair: its members. The first one is
 // member 0, who made the handshake; the others join with their hello and are answered with the welcome. A

@@ -1,9 +1,9 @@
 // A configuration store in etcd: one key, by etcd's JSON gateway (/v3/kv). The value is text
 // (stored_text.h), and its revision is the key's mod_revision, which no later value has again.
 //
-// Endpoints are asked in turn, each for a second at most, beginning with the one that answered last. A change
-// that one of them may have made without an answer is asked of the next as well: both make it only at the
-// same revision. If the next refuses it, nobody knows whether the first had made it.
+// Endpoints are asked in turn, each for a second at most, beginning with the one that answered last. If an
+// endpoint may have made a change and did not answer, the change is sent to the next endpoint as well: both
+// make it only at the same revision. If the next one refuses it, the first may or may not have made it.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class EtcdStore final : public BlockingStore {
   Result<bool> replace(std::uint64_t revision, const Configuration& next) override;
 
  private:
-  // Of one call, at all endpoints together.
+  // The outcome of one call, at all endpoints together.
   struct Outcome {
     std::string body;     // etcd's answer
     Status status;        // why there is none

@@ -3,9 +3,9 @@
 //   FOLDER/configuration   a line with the revision, and the value (stored_text.h)
 //   FOLDER/lock            held by the process that reads or changes the value (flock)
 //
-// The value is written beside the old one, synced, renamed, and the folder synced, all under the lock. So
-// nobody sees a value that a loss of power could take back. The folder is made when it is missing; its parent
-// is there.
+// The value is written beside the old one, synced, renamed, and the folder synced, all under the lock. So no
+// process sees a value that a loss of power could take back. The folder is made when it is missing; its
+// parent is there.
 //
 // Errors: connection_failure: the lock is held for too long, or the disk fails or is full; configuration: the
 // folder cannot be used, or has something else.

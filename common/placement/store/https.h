@@ -10,7 +10,7 @@ namespace namdb::placement {
 
 // Files in PEM. They are read for each connection, so that new ones are taken up.
 struct TlsFiles {
-  std::string authority;  // whom servers' certificates are from; empty: no TLS
+  std::string authority;  // the issuer of servers' certificates; empty: no TLS
   std::string certificate;
   std::string key;  // of the certificate; both or none
 };

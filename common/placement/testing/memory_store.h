@@ -32,7 +32,7 @@ class MemoryStore final : public ConfigurationStore {
   void come_late(std::uint64_t late_ns) { late_ns_ = late_ns; }
   // Of each call: half of it before the value is read.
   void set_latency(std::uint64_t latency_ns) { latency_ns_ = latency_ns; }
-  // Called once, just before the next replace() reads the value: somebody else is faster.
+  // Called once, just before the next replace() reads the value: another host is faster.
   void before_replace(std::function<void()> function) { before_replace_ = std::move(function); }
 
   std::string name() const override { return "memory"; }

@@ -1,4 +1,5 @@
-// An executor that a test turns by hand: time stands still but for advance(), and for what is waited for.
+// An executor that a test turns by hand: time passes only in advance(), and up to timers that run_until()
+// waits for.
 #pragma once
 
 #include <cstdint>

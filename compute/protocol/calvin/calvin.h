@@ -13,15 +13,16 @@
 //              ⟨slot, number, locked⟩: the number in the order is even. A transaction that is in no order has
 //              an odd one, and locks rows at its commit alone.
 //   why it is serializable   by locks and validation, as under NOWAIT, whatever the order is.
-//   why declared rows meet no conflict   nobody else who declared them runs. One may still be held by the
-//              install of a transaction before, or by the commit of one that did not declare it: both end
-//              without waiting for locks of records, and are waited for.
+//   why declared rows meet no conflict   no other transaction that declared them runs. A row may still be
+//              locked by the install of an earlier transaction, or by the commit of a transaction that did
+//              not declare it. Both end without waiting for locks of records, and this transaction waits for
+//              them.
 //   why there is no deadlock   a transaction that waits for its turn holds no lock, and waits for earlier
-//              ones. One that holds locks waits for locks of declared rows, see above; for those of earlier
-//              transactions; and for those of commits. From any other lock it gives way.
+//              transactions. A transaction that holds locks waits for three kinds of locks: of declared rows,
+//              see above; of earlier transactions; and of commits. If it meets any other lock, it gives way.
 //   dead compute servers   a commit whose journal entry stands is finished by memory servers, as under all
-//              protocols. Of any other transaction of a dead server's epochs nothing has happened, and once
-//              its slot is closed nobody waits for it.
+//              protocols. Any other transaction of a dead server's epochs has changed nothing, and once its
+//              slot is closed no transaction waits for it.
 #pragma once
 
 #include <memory>

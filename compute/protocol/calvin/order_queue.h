@@ -1,7 +1,8 @@
 // The transactions that are in order, as one worker knows them: its own, and those of others that may come
-// before. For each row a queue, as of a lock: a transaction is free to go once every transaction that comes
-// before it and shares a row with it is gone, unless both only read that row. Rows are known by hashes: two
-// rows of one hash are one row, which makes transactions wait for no need, and no more.
+// before. For each row there is a queue, as for a lock. A transaction may run once every earlier transaction
+// that shares a row with it is gone; two transactions that only read a row do not wait for each other there.
+// Rows are known by hashes: two rows of one hash are one row, which makes transactions wait for no need, and
+// no more.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ class OrderQueue {
   void add(const Ref& transaction);
   // The number of a remote transaction that had none. Gives those that may go now.
   std::vector<Ref> settle(OrderedTransaction& transaction, std::uint32_t number);
-  // It is gone. Gives those that may go now.
+  // The transaction is gone. Returns those that may go now.
   std::vector<Ref> remove(OrderedTransaction& transaction);
 
   bool empty() const { return rows_.empty(); }

@@ -54,7 +54,7 @@ TEST_CASE("transactions that share a row go one after another, unless both read 
   CHECK(!third->may_go());
   CHECK(reader->may_go());
   CHECK(!writer->may_go());
-  // One that gives up frees nobody who waits for others, too.
+  // A transaction that gives up frees none that also waits for others.
   CHECK(queue.remove(*second).empty());
   CHECK(queue.remove(*first) == std::vector{third});
   CHECK(queue.remove(*reader) == std::vector{writer});

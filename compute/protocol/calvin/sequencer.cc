@@ -230,7 +230,8 @@ reactor::Task<Status> Sequencer::take_lane() {
   co_return Status();
 }
 
-// The other slot owns the lane from now on. Nobody has a place there, and nobody takes it: it is leased.
+// The other slot owns the lane from now on. No transaction has a place there, and no worker takes the lane:
+// it is leased.
 reactor::Task<Status> Sequencer::change_slot(std::shared_ptr<txn::ExecutionSlot> next) {
   next->add_holder();
   const fabric::LocalBuffer found(cluster_.pool(), 8);

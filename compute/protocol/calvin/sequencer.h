@@ -10,8 +10,8 @@
 // It is Lamport's bakery. A transaction that 2 does not show was announced after the numbers stood there, so
 // that its own number is greater. One that is only announced may come before, until its number is known. So
 // after 3 the worker knows all that come before its own (order_queue.h): the inputs of all workers are in
-// the region, every worker reads them, and all agree on the order. Nobody waits for a worker that has nothing
-// to run, and no memory server takes part.
+// the region, every worker reads them, and all agree on the order. No worker waits for a worker that has
+// nothing to run, and no memory server takes part.
 //
 // A transaction that is over is taken out by a WRITE of its words (kOrderOver). While a transaction of this
 // worker waits for another worker's, the words are READ again and again. A worker that died is known by its
@@ -19,8 +19,8 @@
 //
 // Epochs are steps of one coroutine, which alone writes to the lane, and runs only while there is work.
 //
-// The order decides who waits for whom before it takes locks. It does not protect anything: locks and
-// validation do, whatever the order is.
+// The order decides which transactions wait for which others before they take locks. It protects no data:
+// locks and validation do, whatever the order is.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class Sequencer {
   // Takes a transaction with those rows (normalize()) into the next epoch. It may go once its state is
   // ordered and may_go(); or unordered, where there is no lane left or it has too many rows.
   std::shared_ptr<Turn> enter(std::vector<OrderRow> rows);
-  // It is over, or does not wait any longer.
+  // The transaction is over, or does not wait any longer.
   void leave(Turn& turn);
   // A number for a transaction that is in no order: odd, while those of the order are even.
   std::uint32_t unordered_number() { return last_unordered_ += 2; }
@@ -107,9 +107,10 @@ class Sequencer {
   reactor::Task<Status> change_slot(std::shared_ptr<txn::ExecutionSlot> next);
   reactor::Task<Status> run_epoch();
   reactor::Task<Status> poll();
-  // Of remote transactions that this worker waits for: those of dead workers count no more.
+  // Finds dead workers among those whose transactions this worker waits for; these transactions count no
+  // more.
   reactor::Task<Status> look_for_dead();
-  // Those that have no place yet.
+  // Fails the transactions that have no place yet.
   void fail_waiting(const Status& why);
   void fail_all(const Status& why);
   void wake(const std::vector<OrderQueue::Ref>& free);
@@ -118,8 +119,8 @@ class Sequencer {
   // The transaction is over: others find that out.
   void free_places_of(const Turn& turn);
   bool waits_for_remote() const;
-  // While none of this worker's transactions is under way, nobody comes soon. An epoch takes a small part of
-  // the time that a transaction has, at most.
+  // While none of this worker's transactions is under way, none is expected soon. An epoch takes at most a
+  // small part of the time that a transaction has.
   std::uint64_t epoch_ends_ns() const {
     if (ordered_.empty()) return 0;
     return first_entered_ns_ + std::min(epoch_ns_, cluster_.max_transaction_ns() / 16);
@@ -138,7 +139,7 @@ class Sequencer {
     return layout::OrderWord::of(seen_.word(layout::order_words_offset(lane) / 8 + place));
   }
   std::uint32_t greatest_seen() const;
-  // Of lanes that were in use at the last look.
+  // Notes the lanes that were in use at the last look.
   void note_lanes();
   // Takes over from the words the state of the remote transactions that are known.
   void note_words();

@@ -19,8 +19,8 @@
 //              waits for time, no longer than kLongestLease_ns
 //
 // A transaction that only reads rows by key commits without a round trip while its leases last (§5.4). Dead
-// readers' leases end like others; dead writers' locks are undone from the journal, as under all protocols:
-// it is the write-ahead log of §5.6, and a lock names its slot, so that the lock-ahead log is not needed.
+// readers' leases end like others. Dead writers' locks are undone from the journal, as under all protocols:
+// the journal is the write-ahead log of §5.6. A lock names its slot, so the lock-ahead log is not needed.
 //
 // A memory server that has restarted has lost its leases: so a commit waits until kLongestLease_ns have
 // passed since its compute server has connected.
@@ -60,7 +60,7 @@ class DrTm final : public TwoPhaseLocking {
   reactor::Task<Status> lease(reactor::PooledVector<txn::RowId> rows);
   // Whether the row is leased, or cannot be; notes it in the row.
   bool is_leased(Access& access);
-  // Those that are to be read again are left in `rows`.
+  // Rows that are to be read again are left in `rows`.
   reactor::Task<Status> request_leases(reactor::PooledVector<txn::RowId>* rows);
   reactor::Task<Status> wait_until_over(std::uint64_t moment_ns);
 

@@ -35,7 +35,7 @@ bool ReadLeases::post(Lookup& lookup, std::uint64_t length_ns, txn::BatchSet& ba
   }
   lease.end_ns = now.latest_ns + length_ns;
   lease.found = fabric::LocalBuffer(worker_.cluster.pool(), 8);
-  layout::store_word(lease.found.data(), ~lease.known_ns);  // it stays if nobody answers
+  layout::store_word(lease.found.data(), ~lease.known_ns);  // stays if no answer comes
   batches.compare_and_swap(lookup.record() + layout::read_lease_offset(lookup.table().record), lease.known_ns,
                            lease.end_ns, lease.found.data());
   return true;

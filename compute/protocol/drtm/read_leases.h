@@ -1,9 +1,10 @@
 // The read leases of one transaction (DrTM §5.2): how they are taken, and until when they hold. Nothing gives
 // a lease back: it ends. record_state.h says why a lease keeps writers out.
 //
-// A lease is trusted if it was there before the READ of the header word that finds the record unlocked: the
-// CAS that sets it, or finds it, is posted in front of that READ; or this worker has seen it before it posts
-// the READ. A lease that comes with the record in one READ may be younger than the header word.
+// A lease is trusted if it was there before the READ of the header word that finds the record unlocked. This
+// holds if the CAS that sets or finds the lease is posted in front of that READ, or if this worker has seen
+// the lease before it posts the READ. A lease that comes with the record in one READ may be younger than the
+// header word.
 //
 // A CAS goes only where memory still is the record's: where this worker knows its header word
 // (compute/protocol/two_phase_locking/header_guesses.h), or has found it by key in this transaction. A new
@@ -34,9 +35,9 @@ class ReadLeases {
   bool has(const Lookup& lookup) const;
   // When that one ends.
   std::uint64_t end_ns(const Lookup& lookup) const { return leases_[lookup.share() - 1].end_ns; }
-  // Sees to a lease there of that length: adds the CAS that takes it, unless it is known that there is one.
-  // False: there can be none now. collect() once the batch completed; the lookup stays where it is until
-  // then.
+  // Prepares a lease of that length on the record: adds the CAS that takes it, unless a sufficient lease is
+  // known. False: no lease is possible now. collect() follows once the batch completed; the lookup stays
+  // where it is until then.
   bool post(Lookup& lookup, std::uint64_t length_ns, txn::BatchSet& batches);
   void collect();
 

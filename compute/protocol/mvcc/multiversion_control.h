@@ -4,11 +4,11 @@
 //
 //   versions   a record keeps the last ones in its ring, which is overwritten round and round: a transaction
 //              that finds its version gone aborts. Versions are neither moved nor freed.
-//   reads      of a row whose current version is older than the transaction, that one; the commit raises the
-//              row's lease, or finds that all later versions are newer than the transaction (RCC raises it
-//              when the row is read: a round trip more). Of another row the newest older version, which
-//              cannot change any more. A transaction waits for a lock only until a commit that is under way
-//              has installed.
+//   reads      if a row's current version is older than the transaction, that version; the commit raises the
+//              row's lease, or finds that all later versions are newer than the transaction (RCC raises the
+//              lease when the row is read, with one more round trip). Otherwise the newest older version,
+//              which cannot change any more. A transaction waits for a lock only until a commit that is under
+//              way has installed.
 //   writes     of rows whose versions and lease are all older than the transaction; else it aborts
 //   clocks     are brought together by heartbeats and on demand (compute/cluster/timestamp_clock.h). A
 //              transaction that meets a newer timestamp before it has read anything takes a newer one itself.

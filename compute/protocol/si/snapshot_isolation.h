@@ -47,7 +47,7 @@ class SnapshotIsolation final : public ConcurrencyControl, public Visibility {
   // The session has used the snapshot from now on.
   Status use();
   bool catalog_is_old() const;
-  // Of a commit of the session that was answered before the snapshot could show it.
+  // Whether it is a commit of the session that was answered before the snapshot could show it.
   bool is_own(layout::Stamp stamp) const {
     return !own_.empty() && std::ranges::find(own_, stamp) != own_.end();
   }

@@ -23,8 +23,9 @@
 // raises it and only then finds the row locked.
 //
 // Rows that the memory servers reclaim lie below the forgotten timestamp: before a deleted row is reclaimed,
-// that timestamp is raised to the row's timestamp and lease; a commit that leaves index entries behind raises
-// it to its own. A transaction that finds nothing where a row may have been commits after it.
+// the forgotten timestamp is raised to the row's timestamp and lease. A commit that leaves index entries
+// behind raises the forgotten timestamp to its own. A transaction that finds nothing where a row may have
+// been commits after it.
 #pragma once
 
 #include <algorithm>
@@ -109,7 +110,7 @@ class TimestampOrdering : public ConcurrencyControl, public Validation, public T
   bool may_have_missed() const { return unleased_ != 0 || needs_forgotten_; }
   // On all servers. By call only those positions are read, where they are few; otherwise all.
   void add_floor_reads(txn::BatchSet& batches, Stage stage, std::uint32_t positions);
-  // Of the floors of the tables that the transaction writes to.
+  // The positions of the floors of the tables that the transaction writes to.
   std::uint32_t written_positions() const;
   std::uint64_t floor(std::size_t server, std::size_t word) const;
   reactor::Task<Status> read_floors();

@@ -1,11 +1,11 @@
 // The header words that records had when a worker last saw them unlocked: for protocols that lock a record by
 // a CAS in the same batch as its READ, and so must guess the header word. A wrong guess costs a round trip.
 //
-// Only a CAS at an address that still is that record's may be posted: memory that was freed may hold anything
-// since. It is used again only once this worker has acknowledged a reuse epoch that was raised after it was
-// freed, and that only when all transactions have ended that began before the epoch was learned. So a guess
-// is good for the transactions that began with as many epochs learned (TransactionRegistry::learned()) as the
-// one that noted it. Not thread-safe; a worker's own.
+// A CAS may be posted only at an address that still is that record's: freed memory may hold anything since.
+// Freed memory is used again only once this worker has acknowledged a reuse epoch that was raised after the
+// memory was freed. The worker acknowledges an epoch only when all transactions that began before it learned
+// of the epoch have ended. So a guess is good for transactions that began with as many epochs learned
+// (TransactionRegistry::learned()) as the transaction that noted it. Not thread-safe; a worker's own.
 //
 // Where readers lease records (compute/protocol/drtm/read_leases.h), also the lease that was last seen there.
 #pragma once
@@ -31,7 +31,7 @@ class HeaderGuesses {
     entry.word = unlocked.value();
     entry.learned = learned;
   }
-  // Of a record whose header word is noted.
+  // Notes the lease of a record whose header word is noted.
   void note_lease(layout::GlobalAddress record, std::uint64_t lease, std::uint64_t learned) {
     Entry& entry = entries_[place(record)];
     if (entry.record == record.value && entry.learned == learned) entry.lease = lease;

@@ -1,10 +1,10 @@
-// Priorities of transactions that wait for each other by age (wait-die): 32 bits in units of 16 us, of a
-// clock that all workers adjust to the greatest priority that they meet, so that none stays ahead of the
-// others. However long their machines have run, they begin within a second of memory server 0's clock:
-// without an origin in common three of them could each be older than the next, and wait for each other. The
-// difference is whole seconds, so that workers of one machine draw in the order of its clock. Together with
-// the slot a priority is unique, and ordered, among transactions that live within 9 hours of each other; a
-// transaction ends after E.
+// Priorities of transactions that wait for each other by age (wait-die): 32 bits in units of 16 us. Every
+// worker advances its clock to the greatest priority that it meets, so that no worker's clock stays ahead of
+// the others. However long their machines have run, all workers' clocks begin within a second of memory
+// server 0's clock: without a common origin, three transactions could each be older than the next, and wait
+// for each other. The difference is whole seconds, so that workers of one machine draw priorities in the
+// order of its clock. Together with the slot a priority is unique, and ordered, among transactions that live
+// within 9 hours of each other; a transaction ends after E.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class PriorityClock {
     if (static_cast<std::uint32_t>(last_) == 0) ++last_;
     return static_cast<std::uint32_t>(last_);
   }
-  // Of another transaction.
+  // Takes note of another transaction's priority.
   void meet(std::uint32_t priority) {
     const auto now = static_cast<std::uint32_t>(reading());
     if (layout::later(priority, now)) offset_ += priority - now;

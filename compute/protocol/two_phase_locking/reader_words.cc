@@ -29,7 +29,7 @@ bool ReaderWords::post(Lookup& lookup, HeaderWord own, txn::BatchSet& batches) {
   word.word = lookup.record() + layout.reader_offset(index);
   word.lookup = &lookup;
   word.found = fabric::LocalBuffer(cluster_.pool(), 8);
-  layout::store_word(word.found.data(), ~std::uint64_t{0});  // it stays if nobody answers
+  layout::store_word(word.found.data(), ~std::uint64_t{0});  // stays if no answer comes
   ++posted_;
   batches.compare_and_swap(word.word, 0, own.value(), word.found.data());
   return true;

@@ -16,7 +16,7 @@
 //   words of dead transactions   stay until another transaction meets them and reports them to the
 //            LockResolver: once the slot is closed no operation of the dead transaction can come any more,
 //            and a CAS from exactly its word clears it. A count of readers, say in the header word, could not
-//            be mended: no one could tell how many of them a dead compute server held.
+//            be repaired: the number that a dead compute server held would be unknown.
 //
 // A new record has free words by the WRITE of its insert, like the other words behind its body. So it must
 // not be found before that WRITE has landed: buckets lead to it later, in the order of one channel, and the

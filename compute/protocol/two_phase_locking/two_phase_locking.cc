@@ -64,7 +64,7 @@ TwoPhaseLocking::Held& TwoPhaseLocking::add(reactor::StableVector<Held>& locks, 
 TwoPhaseLocking::Held& TwoPhaseLocking::post_lock(GlobalAddress record, HeaderWord unlocked,
                                                   txn::BatchSet& batches) {
   Held& lock = add(posted_, record, unlocked);
-  layout::store_word(lock.word.data(), ~unlocked.value());  // it stays if nobody answers
+  layout::store_word(lock.word.data(), ~unlocked.value());  // stays if no answer comes
   batches.compare_and_swap(record, unlocked.value(), own_lock().value(), lock.word.data());
   return lock;
 }
@@ -74,7 +74,7 @@ LockRead TwoPhaseLocking::add_lock(Lookup& lookup, txn::BatchSet& batches) {
   if (!lookup.shares() && stages.two_sided(Stage::read) && stages.two_sided(Stage::lock)) {
     if (has_locked(lookup.record())) return LockRead::separate;
     Held& lock = add(posted_, lookup.record(), HeaderWord());
-    layout::store_word(lock.word.data(), 0);  // it stays if nobody answers
+    layout::store_word(lock.word.data(), 0);  // stays if no answer comes
     batches.lock(lookup.record(), lookup.record_name(), own_lock(), lookup.read_buffer(), lookup.read_bytes(),
                  lock.word.data());
     return LockRead::included;

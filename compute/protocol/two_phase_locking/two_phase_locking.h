@@ -92,7 +92,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   // A lock that was taken otherwise: it replaced `unlocked`.
   void hold(layout::GlobalAddress record, layout::HeaderWord unlocked);
   reactor::Task<Status> read_again(const reactor::PooledVector<txn::RowId>* rows);
-  // Those that have a record.
+  // Locks those of the rows that have a record.
   reactor::Task<Status> lock_rows(reactor::PooledVector<txn::RowId> rows);
 
  private:
@@ -128,7 +128,7 @@ class TwoPhaseLocking : public ConcurrencyControl, public Locking, public LockOw
   // Whether the row is shared, or cannot be; notes it in the row.
   bool is_shared(Access& access);
   reactor::Task<Status> request_shares(reactor::PooledVector<txn::RowId>* rows);
-  // Of the locks in unmet_: returns once no other transaction reads their rows.
+  // For the locks in unmet_: returns once no other transaction reads their rows.
   reactor::Task<Status> meet_readers();
   // Whether another transaction reads the locked row. Error: this transaction gives way. `since_ns`: it
   // waited for the readers since then, or 0.

@@ -44,7 +44,7 @@ ReadDecision WaitDie::meet_lock(HeaderWord lock) {
   if (lock == own_lock()) return ReadDecision::locked_by_other;
   if (other.slot == layout::kCollectorSlot) return ReadDecision::locked_by_other;
   lockers().priorities.meet(other.counter);
-  if (own_stamp().none()) return ReadDecision::locked_by_other;  // holds nothing that anybody waits for
+  if (own_stamp().none()) return ReadDecision::locked_by_other;  // it holds no lock
   return older_than(other) ? ReadDecision::locked_by_other : ReadDecision::conflict;
 }
 
@@ -61,7 +61,7 @@ LockRead WaitDie::add_lock(Lookup& lookup, txn::BatchSet& batches) {
     own.word = lookup.record() + layout::waiter_offset(lookup.table().record);
     own.before = before;
     own.found = fabric::LocalBuffer(transaction().worker().cluster.pool(), 8);
-    layout::store_word(own.found.data(), ~before.value());  // it stays if nobody answers
+    layout::store_word(own.found.data(), ~before.value());  // stays if no answer comes
     batches.compare_and_swap(own.word, before.value(), own_lock().value(), own.found.data());
   }
   return TwoPhaseLocking::add_lock(lookup, batches);

@@ -124,7 +124,7 @@ bool is_aggregate(std::string_view name) {
   return find_aggregate(name) != nullptr;
 }
 
-// Within the arguments there are no aggregates, but for those of groups in a window function.
+// Within the arguments there are no aggregates, except those of groups in a window function.
 Status ExpressionBinder::bind_aggregate_parts(const Json& body, std::vector<ExprPtr>& args,
                                               std::vector<OrderItem>& order, ExprPtr& filter) {
   std::vector<Aggregate>* const of_groups = std::exchange(group_aggregates_, nullptr);

@@ -58,9 +58,9 @@ struct Definition {
 };
 
 // Room in the row for a value of a column without a declared length. Keys and indexes have what lies there;
-// of other columns, longer values lie beside the row. With its length the field is 128 bytes: a record has
-// several versions of its row, so room that is not used is paid several times; a value that does not fit
-// costs a READ more, and 500 bytes or more elsewhere.
+// of other columns, longer values lie beside the row. With its length the field is 128 bytes. A record has
+// several versions of its row, so unused room costs memory several times. A value that does not fit costs one
+// more READ, and 500 bytes or more in another table.
 inline constexpr std::uint32_t kRoom_bytes = 126;
 // Of such a column, which a key has or does not have.
 std::uint32_t default_room_bytes(const layout::Column& column, bool in_key);
@@ -87,7 +87,8 @@ Status add_unique(const Definition& definition, const std::vector<std::uint32_t>
 // All checks of the definition, with names: the new ones are bound, and written as the catalog keeps them.
 Result<std::vector<storage::TableCheck>> bind_checks(StatementBinder& binder, const Definition& definition);
 
-// Adds a FOREIGN KEY to the definition. `column`: of whose definition it is a part; empty: it is the table's.
+// Adds a FOREIGN KEY to the definition. `column`: the column whose definition contains it; empty: the table's
+// does.
 Status add_foreign_key(const Json& constraint, std::string_view column, Definition& definition);
 // All foreign keys of the definition, with names: the new ones are bound. `unique_keys`: columns of the
 // table's unique keys beside those of the definition.

@@ -29,7 +29,7 @@ struct Scope {
   };
   struct Relation {
     std::string name;   // alias or table
-    std::string table;  // empty: it has no name but that
+    std::string table;  // empty: it has only that name
     std::uint32_t first_column = 0;
     std::uint32_t columns = 0;
   };

@@ -34,7 +34,7 @@ void require_read(StatementBinder& binder, const Source& source) {
   if (source.virtual_table != nullptr) {
     const std::string name(source.virtual_table->name);
     const std::string_view kind = name == "pg_shadow" ? "view" : "table";
-    // Nobody but a superuser has a privilege of an object without an owner.
+    // Only superusers have privileges on an object without an owner.
     if (name == "pg_authid" || name == "pg_shadow")
       add_right(binder, {{ObjectKind::table, 0, name}, storage::kSelectPrivilege, false, name, kind});
     return;

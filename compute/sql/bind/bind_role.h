@@ -24,7 +24,7 @@ Result<Plan> bind_drop_owned(const Json& body);
 
 // The statement needs these privileges of the table.
 void require(StatementBinder& binder, const storage::TableRef& table, storage::Privileges privileges);
-// Of a table that a statement reads; the catalog's are for everybody, but for those with passwords.
+// Of a table that a statement reads; the catalog's are readable by all users, except those with passwords.
 void require_read(StatementBinder& binder, const Source& source);
 // Of a view that is read, whose query needs the rights `of_query` of its owner.
 void require_view(StatementBinder& binder, const std::string& view, std::vector<RequiredRight> of_query);

@@ -25,7 +25,7 @@ struct JsonFunction {
   bool as_text = false;
 };
 
-// Those of objects give their keys beside the values, but for the last two.
+// Those of objects give their keys beside the values, except the last two.
 constexpr std::array kJsonFunctions = {
     JsonFunction{"json_array_elements", Kind::json_elements, TypeId::json},
     JsonFunction{"jsonb_array_elements", Kind::json_elements, TypeId::jsonb},

@@ -98,7 +98,7 @@ Status bind_kept_query(StatementBinder& binder, const Json& clause, const Json& 
   named.is_kept = true;
   named.has_rows = !plan.columns.empty();
   named.working = working;
-  // A SELECT that nobody reads does not run, and needs no rights.
+  // A SELECT whose rows are not read does not run, and needs no rights.
   if (plan.as<SelectPlan>() == nullptr || is_named(*binder.whole, named.name)) {
     binder.kept.push_back({std::move(working), std::make_shared<const Plan>(std::move(plan))});
     require(binder, inner.rights);

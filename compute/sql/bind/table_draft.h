@@ -1,5 +1,5 @@
-// The table that ALTER TABLE makes of another one, step by step: a definition that begins as the table's, and
-// for each of its columns the value that it has in a row that is there.
+// The table that ALTER TABLE makes of another one, step by step: a definition that begins as the old table's,
+// and for each column of it an expression that gives the column's value in an existing row.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The relations of pg_catalog and information_schema: PostgreSQL 15's names, identities and columns. Some
-// have rows here (compute/sql/system), the others are empty, as they are in a PostgreSQL where nobody uses
-// the feature. Types that namdb does not have are text.
+// have rows here (compute/sql/system), the others are empty, as in a PostgreSQL that does not use the
+// feature. Types that namdb does not have are text.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
-// Names of temporary tables, and of what belongs to them. The catalog keeps them with a prefix that no other
-// session has: "pg_temp_", the execution slot that the session's worker has leased, a number of the session,
-// and the mark. Once that slot has ended, nobody has the table any more.
+// Names of temporary tables, and of the objects that belong to them. The catalog keeps them with a prefix
+// that no other session has: "pg_temp_", the execution slot that the session's worker has leased, a number of
+// the session, and the mark. Once that slot has ended, the table has no owner any more.
 #pragma once
 
 #include <array>

@@ -21,7 +21,7 @@ constexpr std::uint32_t kReadAttempts = 64;
 
 reactor::Task<Status> AlteredRows::change(const std::vector<layout::Row>* rows,
                                           std::vector<std::vector<std::byte>>* changed) {
-  // Nobody writes the table now: its long values are the same in any snapshot.
+  // No transaction writes the table now: its long values are the same in any snapshot.
   std::unique_ptr<txn::Transaction> reader;
   for (const layout::Row& old : *rows) {
     const layout::RowView view = old.view();
@@ -54,7 +54,7 @@ reactor::Task<Status> AlteredRows::change(const std::vector<layout::Row>* rows,
   co_return run_.interrupt.check();
 }
 
-// Before the rows are there: if the change ends in an error, nobody has the values.
+// Before the rows are there: if the change ends in an error, no row has the values.
 reactor::Task<Status> AlteredRows::write_made() {
   const std::span<const std::string> written = run_.long_values.written();
   std::vector<std::string> made(written.begin(), written.end());

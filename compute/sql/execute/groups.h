@@ -26,8 +26,8 @@ class Groups {
 
   // Takes the context's row into account. When the work is paused it is called again.
   Status add(Run& run, const EvalContext& context);
-  // Whether the rows of a table are added as they are stored: aggregates read its columns, and there is one
-  // group, or one for each value of a column that is stored as an integer.
+  // Whether rows of a table can be added in their stored form: the aggregates read only the table's columns,
+  // and there is one group, or one for each value of a column that is stored as an integer.
   bool adds_stored() const {
     return all_stored_ && !plan_.first_value_decides && (one_group() || by_column_);
   }

@@ -1,4 +1,4 @@
-// Sinks of statements that run for another one, or for nobody.
+// Sinks of statements that run for another statement, or whose rows are dropped.
 #pragma once
 
 #include "compute/sql/execute/result_sink.h"

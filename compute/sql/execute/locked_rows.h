@@ -5,7 +5,7 @@
 //
 //   how they are found   by a transaction that never commits, which sees them as they were last committed,
 //                        whether others have locked them or not. In databases whose protocol validates
-//                        reads, the transaction itself has so read nothing but the rows that it gets. By the
+//                        reads, the transaction itself has so read only the rows that it gets. By the
 //                        transaction itself where it reads from a snapshot, has written before, or joins
 //                        tables.
 //   how they are locked  by the protocol, if it locks rows at once. Otherwise they are claimed

@@ -2,8 +2,8 @@
 //
 // The values of a table lie in parts in one of two other tables, one for values that fit a small part and one
 // for all others. They are made when the first such value is written, and go with the table. A part is a row
-// with the value's id and the part's number as its key, written, read and deleted by the transaction that
-// does the same with the value's own row: so all that holds of rows holds of long values.
+// whose key is the value's id and the part's number. The transaction that writes, reads or deletes the
+// value's own row does the same with the parts. So long values have all guarantees of rows.
 //
 // Statements note what they write and delete (LongValues); write_long_values() does it, at their end or when
 // much has come together. Values are read when an expression wants them (Run::take_turn()).

@@ -1,4 +1,4 @@
-// Counts the cost of a part of the plan, from its construction to end(), if anybody wants to know it.
+// Counts the cost of a part of the plan, from its construction to end(), if the statement counts costs.
 #pragma once
 
 #include <cstdint>

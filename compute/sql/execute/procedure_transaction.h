@@ -1,5 +1,5 @@
-// The transaction of a procedure of a library, which reads rows as they are stored: one that has a value that
-// does not lie in it (common/layout/long_value.h) is refused before the procedure can see it.
+// The transaction of a library's procedure, which reads rows as they are stored. A row with a value that lies
+// outside of it (common/layout/long_value.h) is refused before the procedure can see the row.
 #pragma once
 
 #include <memory>

@@ -55,7 +55,7 @@ bool may_be_handled(const Status& status) {
 
 bool handles(const BlockStep::Handler& handler, std::string_view sqlstate) {
   return std::ranges::any_of(handler.sqlstates, [sqlstate](const std::string& wanted) {
-    if (wanted.empty()) return sqlstate != "P0004";  // OTHERS, but for a failed ASSERT
+    if (wanted.empty()) return sqlstate != "P0004";  // OTHERS, except a failed ASSERT
     return wanted == sqlstate || (wanted.ends_with("000") && sqlstate.starts_with(wanted.substr(0, 2)));
   });
 }

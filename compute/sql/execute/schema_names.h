@@ -1,4 +1,4 @@
-// A view's query for clients to whom the schema public is not visible.
+// A view's query for clients that do not see the schema public.
 #pragma once
 
 #include <string>

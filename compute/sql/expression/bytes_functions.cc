@@ -132,7 +132,7 @@ Status sha256(Context context, Arguments a, Datum& out) {
   return {};
 }
 
-// Version 4: random but for six bits.
+// Version 4: random except for six bits.
 Status random_uuid(Context context, Arguments, Datum& out) {
   std::string bytes(layout::kUuid_bytes, '\0');
   for (std::size_t at = 0; at < bytes.size(); at += 8) {

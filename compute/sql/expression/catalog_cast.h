@@ -12,7 +12,7 @@ namespace namdb::sql {
 Status cast_to_catalog_object(const Datum& in, TypeId from, TypeId to, const Catalog& catalog, Arena& arena,
                               Datum& out);
 
-// The parts of a name such as `public."My table"`, in lower case but for what stands in quotes. invalid_name.
+// The parts of a name such as `public."My table"`, in lower case except for quoted parts. invalid_name.
 Status parse_qualified_name(std::string_view text, std::vector<std::string>& parts);
 
 // The relation of that name; null: there is none. invalid_name.

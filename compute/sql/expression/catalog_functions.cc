@@ -101,7 +101,7 @@ Status is_visible(Context context, Arguments arguments, Datum& out) {
   return {};
 }
 
-// nullopt: nobody has that identity.
+// nullopt: no role has that identity.
 std::optional<std::string> name_of_user(Context context, std::int64_t oid) {
   const storage::Roles* const roles = context.facts->roles.get();
   const bool no_roles = roles == nullptr || roles->empty();

@@ -19,7 +19,7 @@ struct LikePosition {
   std::size_t retry_text = 0;
 };
 
-// Matches a text and a pattern in UTF-8, in linear time but for parts of the pattern between two % that
+// Matches a text and a pattern in UTF-8, in linear time, except for parts of the pattern between two % that
 // contain _: such a part may take its length times the text's, and the work is paused then (Work::paused());
 // `position` is where to go on. Error invalid_escape_sequence.
 Status match_like(std::string_view text, std::string_view pattern, Work& work, LikePosition& position,

@@ -188,7 +188,7 @@ Status has_schema_privilege(Context context, Arguments arguments, Datum& out) {
   return {};
 }
 
-// Everybody may connect, and make temporary tables; nobody but a superuser makes schemas.
+// Every role may connect, and make temporary tables; only superusers make schemas.
 Status has_database_privilege(Context context, Arguments arguments, Datum& out) {
   std::uint32_t role = 0;
   if (Status status = asked_role(context, arguments, 2, role); !status.ok()) return status;
@@ -251,7 +251,7 @@ Status has_role(Context context, Arguments arguments, Datum& out) {
   return {};
 }
 
-// PostgreSQL's own objects are for everybody.
+// PostgreSQL's own objects are open to all roles.
 Status always_has(Context context, Arguments arguments, Datum& out) {
   std::uint32_t role = 0;
   if (Status status = asked_role(context, arguments, 2, role); !status.ok()) return status;

@@ -1,6 +1,6 @@
-// The state that the parts of a statement share while it runs: the rows of subqueries that do not depend on
-// the row, of recursive queries, of a WITH that writes, of functions and of the catalog; the catalog as it
-// was when something first asked for it; and compiled patterns.
+// The state that the parts of a statement share while it runs. It has the rows of uncorrelated subqueries, of
+// recursive queries, of a WITH that writes, of functions and of the catalog; the catalog as it was at its
+// first use; and compiled patterns.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -31,7 +31,7 @@ struct RoutineRows {
 };
 
 struct StatementState {
-  PlanCosts* costs = nullptr;  // counted here; null: nobody wants to know them
+  PlanCosts* costs = nullptr;  // counted here; null: not counted
   SubqueryResults subqueries;
   std::shared_ptr<const Catalog> catalog;  // null: nothing has asked for it
   absl::flat_hash_map<const SystemRelation*, std::unique_ptr<CatalogRows>> catalog_rows;

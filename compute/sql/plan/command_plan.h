@@ -68,7 +68,7 @@ struct ClosePlan {
 
 // A statement that has nothing to do here: UNLISTEN, VACUUM, ANALYZE, COMMENT.
 struct NothingPlan {
-  std::string notice;  // tells why; empty: nobody needs to know
+  std::string notice;  // tells why; empty: no notice
 };
 
 // WITH with INSERT, UPDATE or DELETE. Its queries run first, each to its end, and their rows are kept; then

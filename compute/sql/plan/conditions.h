@@ -35,7 +35,7 @@ std::vector<const Expr*> equal_values(const Expr& condition, const TableColumns&
 
 // Whether they may be several values: there are several expressions, or one is an array.
 bool is_list(const std::vector<const Expr*>& values);
-// Whether these values, of one condition, leave fewer of them than those of another one. No values restrict
+// Whether the values of one condition restrict the column more than those of another. An empty list restricts
 // nothing.
 bool restricts_more(const std::vector<const Expr*>& values, const std::vector<const Expr*>& others);
 

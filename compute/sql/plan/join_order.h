@@ -1,8 +1,9 @@
 // Joins: in which order their tables are read, and how each one's rows are found.
 //
-// The next table is always one that the tables before it lead to: by its primary key, by an index, or by
-// columns that are equal, in this order of preference; among equals, the first one of FROM. There are no
-// statistics. A table on the nullable side of an outer join comes behind those that its ON names.
+// The next table is always one that conditions connect to the tables before it: by its primary key, by an
+// index, or by columns that are equal, in this order of preference. Among equals it is the first one of FROM.
+// There are no statistics. A table on the nullable side of an outer join comes behind those that its ON
+// names.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,8 @@ struct Plan {
   std::uint64_t names_version = 0;    // of the session, whose names may mean something else later
   std::vector<std::uint32_t> tables;  // the ids of those that the statement, or its procedure, names
   std::vector<RequiredRight> rights;  // that its user needs
-  // The ids of the tables that it reads, and of those that it writes, but for the functions that it calls.
+  // The ids of the tables that it reads, and of those that it writes, without those of the functions that it
+  // calls.
   std::vector<std::uint32_t> reads;
   std::vector<std::uint32_t> writes;
   bool calls_routines = false;  // functions that are written in SQL, which may read any table

@@ -47,7 +47,7 @@ class RoutineCache {
   }
 
  private:
-  // Then all are forgotten: they may be of routines and zones that nobody uses.
+  // Then all are forgotten: many may be of routines and zones that are out of use.
   static constexpr std::size_t kMaxEntries = 1000;
   static constexpr std::size_t kMax_bytes = 64 << 20;  // of all that were added, those that are replaced, too
   struct Entry {

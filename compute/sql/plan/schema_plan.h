@@ -131,8 +131,8 @@ struct CreateIndexPlan {
   // Gives the columns room for longer values, before the index is made; null: they have it, or stay as they
   // are.
   std::shared_ptr<const AlterTablePlan> room;
-  // The table gets columns for the index, which is the last one of `indexes` there, but for its name. Null:
-  // the index is on columns that are there.
+  // The table gets columns for the index, which is the last one of `indexes` there, except for its name.
+  // Null: the index is on columns that are there.
   std::shared_ptr<const AlterTablePlan> change;
 };
 

@@ -18,7 +18,8 @@ struct VirtualTable;
 struct ResultColumn {
   std::string name;
   Type type;
-  // The table or view of which it is a column, and its number there; 0: of none, or nobody knows.
+  // The table or view of which it is a column, and its number there; 0: it is no such column, or that is not
+  // known.
   Oid table = 0;
   std::uint16_t number = 0;
 };
@@ -55,8 +56,8 @@ struct IndexPath {
   }
 };
 
-// A column that an index has for an expression, or for the part of the table that the index is of, as
-// conditions of statements may have that.
+// The hidden column that an index has for an expression, or for its predicate (a partial index). Conditions
+// of statements may contain the expression.
 struct IndexExpression {
   std::uint32_t column = 0;  // of the table; clients do not see it
   ExprPtr value;             // over the table's columns

@@ -1,10 +1,10 @@
-// Rows that a procedure reads ahead: those of statements that are to come, with the first statement behind
-// which nothing changes their keys. So statements that do not depend on one another take one round trip for
-// their rows together, as if the procedure had asked for all of them at once.
+// Rows that a procedure reads ahead. The rows of a later statement are read together with those of the first
+// statement after which nothing changes their keys. So statements that do not depend on one another take one
+// round trip for all their rows, as if the procedure had asked for all of them at once.
 //
-// Only SELECT, UPDATE and DELETE of one row by its key, and INSERT of one row, are looked ahead for, in one
-// list of steps, and not beyond loops, blocks, calls and ends of the procedure: a row that is read ahead will
-// probably be wanted.
+// Only rows of SELECT, UPDATE and DELETE by key, and of INSERT of one row, are read ahead, within one list of
+// steps, and not beyond loops, blocks, calls and ends of the procedure: a row that is read ahead will
+// probably be used.
 #pragma once
 
 #include "compute/sql/plan/routine.h"

@@ -47,7 +47,7 @@ std::string_view assigned(std::string_view text) {
   return at < text.size() ? text.substr(at + 1) : std::string_view();
 }
 
-// "customer % rowtype" without its blanks, in lower case but for what is in quotation marks.
+// "customer % rowtype" without its blanks, in lower case except what is in quotation marks.
 std::string plain_type_text(std::string_view text) {
   std::string plain;
   bool quoted = false;

@@ -25,7 +25,7 @@ struct Environment {
   WallClock wall_clock_us = {};
   MemoryBudget* client_memory = nullptr;  // of all workers; null: none
   PlanCache* plans = nullptr;             // null: plans are not shared
-  SessionDirectory* sessions = nullptr;   // of the compute server; null: nobody knows
+  SessionDirectory* sessions = nullptr;   // of the compute server; null: there is none
   PlanningQueue* planning = nullptr;      // null: long statements, too, are parsed and planned by the worker
   txn::TransactionIds* ids = nullptr;     // null: transactions get none
   txn::Sequences* sequences = nullptr;    // null: there are none

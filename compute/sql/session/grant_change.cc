@@ -223,7 +223,7 @@ void replace_owner(ObjectRights& rights, std::uint32_t owner) {
   const std::uint32_t former = std::exchange(rights.owner, owner);
   if (!rights.grants || former == owner) return;
   std::vector<Grant> grants;
-  // Nobody had the object: nobody had its owner's privileges by a grant.
+  // The object had no owner: no role had an owner's privileges by a grant.
   if (former == kNoRole) grants.push_back({owner, owner, storage::all_privileges(rights.object.kind), 0});
   for (Grant grant : *rights.grants) {
     if (grant.grantor == former) grant.grantor = owner;

@@ -28,9 +28,9 @@ class KnownTypes {
   bool are_current() const;
   // They are read again before they are used the next time.
   void forget() { version_ = 0; }
-  // After a statement during which labels were missed. catalog_changed: it may have met values whose labels
-  // nobody had read yet, so its rows are not shown; the next attempt knows them. No error: no more labels are
-  // known than when it began, so it would end with the same rows again.
+  // Called after a statement that missed labels. Error catalog_changed: the statement may have met values
+  // whose labels the session had not read yet, so its rows are not shown; the next attempt knows the labels.
+  // Ok: no more labels are known than when the statement began, so another attempt would give the same rows.
   reactor::Task<Status> learn_labels(const LabelWatch* labels);
   // An error of a statement: with the types as they are now it may be another one, or none.
   bool may_name_new_type(const Status& status) const {

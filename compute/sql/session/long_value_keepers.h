@@ -1,6 +1,5 @@
-// The tables that keep long values (compute/api/long_value_tables.h) follow those whose values they keep: the
-// tables that keep the values of the table with that id go with it, or become those of the one that has taken
-// its place.
+// The tables that keep long values (compute/api/long_value_tables.h) follow the tables whose values they
+// keep: they are dropped with such a table, or belong to the table that has taken its place.
 #pragma once
 
 #include <cstdint>

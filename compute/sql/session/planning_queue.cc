@@ -10,7 +10,8 @@ using reactor::Task;
 
 namespace {
 
-// A cancel request of another thread wakes nobody: a waiting statement checks its interrupt at this interval.
+// A cancel request of another thread wakes no statement: a waiting statement checks its interrupt at this
+// interval.
 constexpr std::uint64_t kCheckInterval_ns = kMillisecond_ns;
 
 // Leaves `queued` once: the planning thread begins the work, or the session abandons it.

@@ -33,7 +33,7 @@ struct RoleActor {
   bool is_superuser() const { return roles.is_superuser(current); }
   bool may_create_roles() const;
   bool has_admin(std::uint32_t role) const { return roles.has_admin_option(current, role); }
-  // Of a name that is to be the one of a role: undefined_object. Everybody: kNoRole.
+  // The id of the role with that name; kNoRole for PUBLIC. Error undefined_object: there is no such role.
   Result<std::uint32_t> find(const RoleName& name) const;
   Result<std::uint32_t> find(std::string_view name) const;
   std::string name_of(std::uint32_t role) const;

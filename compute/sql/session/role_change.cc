@@ -97,7 +97,7 @@ Status check_may_grant(const RoleActor& actor, const Role& group) {
 Status add_member(RoleActor& actor, RoleChange& change, const Role& group, std::uint32_t member,
                   bool admin_option) {
   const std::string name = actor.name_of(member);
-  // Nobody is a member of everything by being a superuser here.
+  // A superuser does not count as a member of all roles here.
   if (member == group.id || actor.roles.is_named_member(group.id, member)) {
     return Status(ErrorCode::invalid_grant_operation,
                   "role \"" + group.name + "\" is a member of role \"" + name + "\"");
@@ -144,7 +144,7 @@ Result<std::vector<std::uint32_t>> find_all(const RoleActor& actor, const std::v
   return found;
 }
 
-// Somebody must be able to log in and change everything.
+// A superuser that may log in must be left.
 Status check_superuser_is_left(const RoleActor& actor, const RoleChange& change, const std::string& name) {
   for (const Role& role : actor.roles.all()) {
     const auto changed = std::ranges::find(change.roles, role.id, &Role::id);
@@ -172,7 +172,7 @@ Result<std::string> stored_password(const RoleOptions& options) {
 
 namespace {
 
-// Nobody is locked out by the first role: the session's user becomes one, too, unless that is the first role.
+// The first role locks no user out: the session's user becomes one, too, unless that is the first role.
 Result<RoleChange> first_role(RoleActor& actor, const CreateRolePlan& create, Role role) {
   Role user = recorded_user(actor);
   const bool is_own = user.name == role.name;

@@ -109,7 +109,7 @@ TEST_CASE("a superuser is always left", "[roles]") {
     RoleActor actor(facts, one);
     CHECK(change_of(actor, locked, "").status().message() == "role \"boss\" is the last superuser");
   }
-  // One that may not log in helps nobody.
+  // A superuser that may not log in does not count.
   Role silent = role(2, "other", true);
   silent.login = false;
   const Roles with_silent({role(1, "boss", true), silent}, {}, 3);

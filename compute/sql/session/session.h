@@ -389,7 +389,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   // The block is rolled back.
   reactor::Task<Status> undo_block_ddl(ResultSink& sink);
   void forget_block_ddl();
-  // Drops what the block has made, but for the first `from`.
+  // Drops what the block has made, except the first `from`.
   reactor::Task<Status> undo_created(std::size_t from, ResultSink& sink);
   // The block's table has another name, or another identity, and its indexes, too.
   void note_altered(std::uint32_t table, const std::string& name);

@@ -182,7 +182,7 @@ Task<Status> Session::drop_at_commit(ResultSink& sink) {
     Status status = co_await drop_at_commit(&name, &drop, sink);
     if (first.ok()) first = std::move(status);
   }
-  // Columns of them are gone by now, but for those that other sessions have made meanwhile.
+  // Columns of them are gone by now, except those that other sessions have made meanwhile.
   for (const auto& [name, drop] : dropped) {
     if (drop.kind != RelationKind::type) continue;
     Status status = co_await drop_type_unless_used(drop.id, sink);

@@ -170,8 +170,8 @@ Task<Status> Session::create_table(const CreateTablePlan& plan, ResultSink& sink
       status = Status(ErrorCode::duplicate_table, "relation " + quoted(plan.table.name) + " already exists");
     if (!there.ok() && !unknown(there.status())) co_return there.status();
   }
-  // Where transactions are serializable, nobody need write what is referenced; but until all know of the
-  // foreign keys they do.
+  // Where transactions are serializable, a transaction need not write the referenced row; but until all know
+  // of the foreign keys they do.
   for (storage::ForeignKey& key : definition.foreign_keys) key.unsettled = engine_.serializable();
   if (status.ok()) {
     std::string name = plan.table.name;

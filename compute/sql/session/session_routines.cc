@@ -168,7 +168,7 @@ void Session::show_message(ResultSink& sink, std::string_view severity, std::str
 
 Task<Status> Session::create_routine(const CreateRoutinePlan& plan, ResultSink& sink) {
   if (Status status = rights_.check_may_create(); !status.ok()) co_return status;
-  // A syntax error is one of CREATE; tables may come later, but for a procedure in SQL, as in PostgreSQL.
+  // A syntax error is one of CREATE; tables may come later, except for a procedure in SQL, as in PostgreSQL.
   if (plan.signature->language == RoutineLanguage::sql) {
     const std::string* const definition = &plan.definition.text;
     const auto compiled = co_await compile(plan.signature, definition);

@@ -46,7 +46,7 @@ Task<Status> Session::begin_temporary() {
   co_return Status();
 }
 
-// The tables of compute servers that have died are dropped here: nobody else would.
+// The tables of compute servers that have died are dropped here: no other code does that.
 Task<void> Session::sweep_temporary() {
   if (!temporary_.sweep_is_due() || state_ != State::idle) co_return;
   const auto tables = co_await engine_.tables();
@@ -83,7 +83,7 @@ Task<void> Session::end() {
   state_ = State::idle;
   SilentSink silent;
   const Status undone = co_await undo_block_ddl(silent);
-  static_cast<void>(undone);  // there is nobody to tell
+  static_cast<void>(undone);  // there is no client to tell
   co_await drop_all_temporary();
 }
 

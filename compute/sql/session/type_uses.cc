@@ -67,7 +67,7 @@ std::vector<TableText> texts_of(const storage::Table& table) {
   return texts_of(table.name, table.schema, table.checks);
 }
 
-// The columns of expressions that no index has, but for those that the block drops. They go when the table's
+// The columns of expressions that no index has, except those that the block drops. They go when the table's
 // rows are replaced.
 Columns unused_columns(const storage::Table& table, const BlockChanges& block) {
   Columns unused;

@@ -28,8 +28,9 @@ class TypeUses {
            KnownTypes& types, StatementParser& parser)
       : engine_(engine), facts_(facts), block_(block), routines_(routines), types_(types), parser_(parser) {}
 
-  // After a definition was made that uses types: none of them is dropped any more, or gets another name, by a
-  // session that does not see this use. undefined_object: one is gone, so the definition has to go, too.
+  // Called after a definition that uses types was made. From then on no session that does not see this use
+  // drops or renames one of these types. Error undefined_object: a type is gone, so the definition has to go,
+  // too.
   reactor::Task<Status> hold_types(const txn::TableDefinition* definition);
   reactor::Task<Status> hold_types(const View* view);
   reactor::Task<Status> hold_types(const RoutineSignature* signature);

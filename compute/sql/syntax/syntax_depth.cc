@@ -15,7 +15,7 @@ constexpr std::size_t kMaxOperator_steps = 20'000'000;
 
 // The scanner reads a run of operators' characters to its end at each sign of it that is a token of its own,
 // or begins a comment. Strings count as well, but there such runs are hardly ever: those of one character are
-// cheap but for '+'.
+// cheap, except for '+'.
 bool too_many_steps(std::string_view sql) {
   constexpr std::string_view kSigns = "+-*/<>=~!@#%^&|`?";
   std::size_t steps = 0;

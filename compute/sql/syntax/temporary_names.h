@@ -1,5 +1,6 @@
-// Temporary tables in syntax trees. The catalog keeps such a table, and what belongs to it, under a name with
-// a prefix of its session; a statement that names it is bound with that name in the place of the other one.
+// Temporary tables in syntax trees. The catalog keeps such a table, and the objects that belong to it, under
+// names with a prefix of the session. When a statement names the table, the binder sees the catalog's name in
+// place of the statement's.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -35,7 +35,7 @@ std::vector<Role> shown_roles(const VirtualTableInput& input) {
   return {user};
 }
 
-// That of the schema public, too, which is nobody's to change.
+// That of the schema public, too, which no role can change.
 std::vector<Role> all_roles(const VirtualTableInput& input) {
   std::vector<Role> all = shown_roles(input);
   Role owner;

@@ -120,7 +120,7 @@ void add_view_names(CatalogRowWriter& rows, const VirtualTableInput& input) {
 // Of whose relations a view of statistics has rows.
 enum class StatisticsOf : std::uint8_t { all, users, system };
 
-// Relations whose uses nobody counts.
+// Relations whose uses are not counted.
 template <char kKind, StatisticsOf kOf>
 void add_uncounted(CatalogRowWriter& rows, const VirtualTableInput& input) {
   for (const CatalogRelation& relation : input.catalog->relations()) {

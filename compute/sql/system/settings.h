@@ -66,7 +66,7 @@ class Settings {
   // Settings that each statement reads, without a look-up.
   std::uint64_t statement_timeout_ns() const { return statement_timeout_ns_; }
   std::uint64_t lock_timeout_ns() const { return lock_timeout_ns_; }
-  // Somebody has chosen it, though it may be the default.
+  // It was set explicitly, perhaps to the default.
   bool has_lock_timeout() const { return has_lock_timeout_; }
   std::uint64_t transaction_timeout_ns() const { return transaction_timeout_ns_; }
   // For a transaction block that waits for its client.

@@ -282,7 +282,7 @@ class FakeScan : public txn::TableScan, public txn::ColumnScan {
   }
 
  private:
-  // Other bytes in columns that nobody should read.
+  // Other bytes in columns that must not be read.
   void spoil(std::vector<std::byte>& row) const {
     const layout::Schema& schema = table_->schema;
     for (std::uint32_t column = 0; column < unwanted_.size(); ++column) {

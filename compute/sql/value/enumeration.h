@@ -3,9 +3,8 @@
 // between theirs. Positions never change, so nothing is written anew when labels are added or renamed.
 //
 // Types are told apart by the identities of their catalog entries, which are never used again. The labels
-// that belong to an identity are known to the whole process, to all threads of which they are given once: the
-// newest version of each that a session has read from the catalog. Older ones stay, so a reference to one is
-// valid for ever.
+// that belong to an identity are known to the whole process, on all threads: the newest version of each that
+// a session has read from the catalog. Older ones stay, so a reference to one is valid for ever.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ struct LoggedEntry {
   std::uint64_t grant = 0;  // of a birth; 0: an update
   layout::HeaderWord displaced;
   std::vector<std::byte> body;
-  std::optional<RecordBlock> block;  // nothing but this: a block was taken
+  std::optional<RecordBlock> block;  // only this: a block was taken
   bool finished = false;
 };
 

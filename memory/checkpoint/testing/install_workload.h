@@ -121,7 +121,7 @@ class InstallWorkload {
     log_.entries[number].finished = true;
   }
 
-  // The oldest tombstone, which nobody reaches any more.
+  // The oldest tombstone, which no transaction reaches any more.
   reactor::Task<void> reclaim() {
     if (tombstones_.empty() || !random_.chance(0.5)) co_return;
     const auto [offset, table] = tombstones_.front();

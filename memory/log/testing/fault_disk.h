@@ -1,12 +1,11 @@
 // A disk in memory that loses power, ends as a killed process leaves it, fails, lies and fills up, all
 // decided by a seed and by the step at which it shall happen. For tests, on any executor.
 //
-// A step is counted at the beginning of each operation that changes something, and a second one when its
-// bytes have arrived and are not durable yet. Some sectors of a write, all, or none arrive as soon as it
-// begins. The loss of power leaves of each sector of 512 bytes whose write is not durable the old bytes, the
-// new ones, or a part of both, in any order. It leaves a prefix of the creations, renames and removals in a
-// folder that was not synced. After a kill all that has arrived is read back, and is as little durable as
-// before.
+// Each operation that changes something counts one step at its beginning, and a second one when its bytes
+// have arrived and are not durable yet. Some sectors of a write, all, or none arrive as soon as it begins.
+// After a loss of power, each sector of 512 bytes whose write is not durable has the old bytes, the new ones,
+// or a part of both, in any order. It leaves a prefix of the creations, renames and removals in a folder that
+// was not synced. After a kill all that has arrived is read back, and is as little durable as before.
 //
 // The disk outlives the processes that use it one after the other, and their executors: restart().
 #pragma once
@@ -39,7 +38,7 @@ class FaultDisk final : public Disk {
 
   // --- faults ---
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  // From that step on every operation fails, as if nobody were there.
+  // From that step on every operation fails, as if there were no disk.
   void stop_at(std::uint64_t step) { stop_at_ = step; }
   // The operation of that step fails once, and the bytes that it should have made durable never will be,
   // though later operations succeed.

@@ -1,6 +1,5 @@
-// Lines with markers over a common axis, as an SVG picture: one line a series, whiskers for the spread, a
-// legend in the order in which the lines end; behind the lines bands for the times at which something went
-// on.
+// Lines with markers over a common axis, as an SVG picture: one line a series, whiskers for the spread, and a
+// legend in the order in which the lines end. Bands behind the lines mark periods, such as that of a failure.
 #pragma once
 
 #include <string>

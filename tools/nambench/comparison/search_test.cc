@@ -110,7 +110,7 @@ TEST_CASE("a search finds the fastest code, with the pure ones beside it, and sa
   };
   const Result<HybridReport> found = search_hybrid(small_search(), run_one, progress);
   REQUIRE(found.ok());
-  // Nothing is looked for and nobody aborts.
+  // No record is looked for, and no transaction aborts.
   CHECK(found->varied == code("read,lock,validate,log,install"));
   CHECK(found->codes == 32);
   REQUIRE(found->finalists.size() == 4);

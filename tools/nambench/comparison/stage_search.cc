@@ -63,7 +63,7 @@ protocol::StageCode stages_that_run(protocol::StageCode code, const Measurement&
   for (const Stage stage : {Stage::find, Stage::validate, Stage::renew}) {
     if (times(stage) < kSeldom) code = code.without(stage);
   }
-  // In the background, mostly: nobody waits.
+  // In the background, mostly: no transaction waits.
   if (measurement.aborts_percent < 100 * kSeldom) code = code.without(Stage::release);
   return code;
 }

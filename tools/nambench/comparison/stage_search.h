@@ -17,7 +17,7 @@ namespace namdb::nambench {
 protocol::StageCode stages_that_it_has(std::string_view protocol, protocol::StageCode code);
 // The stages that the protocol has, all two-sided.
 protocol::StageCode pure_two_sided(std::string_view protocol);
-// Every code in which no stages but those of `varied` are two-sided: one-sided first, `varied` last.
+// Every code in which only stages of `varied` are two-sided: one-sided first, `varied` last.
 std::vector<protocol::StageCode> stage_codes(protocol::StageCode varied);
 // Of the stages of `code` those that a transaction of that measurement comes to, which had times of stages:
 // whether the others are one-sided or two-sided makes no difference.
@@ -25,8 +25,9 @@ protocol::StageCode stages_that_run(protocol::StageCode code, const Measurement&
 // For people: "two-sided" also where the protocol lacks a stage.
 std::string stage_text(std::string_view protocol, protocol::StageCode code);
 
-// How many codes each round of a search runs, pure ones included, the first of all: a third of the others
-// goes on each time, and the finalists after the last round are not more than `finalists` and the pure ones.
+// The number of codes that each round of a search runs, pure ones included; the first round runs all. A third
+// of the codes that are not pure go on to the next round. After the last round there are at most `finalists`
+// of them, and the pure ones.
 std::vector<std::size_t> round_sizes(std::size_t codes, std::size_t finalists);
 
 // Which of the candidates go on, by their positions, in their order: the pure ones always, and of the others

@@ -18,7 +18,7 @@
 namespace namdb::nambench {
 
 struct EngineCallOptions {
-  // Computes for so long between the procedure and its commit, and lets nobody else compute meanwhile.
+  // Computes for so long between the procedure and its commit, and lets no other coroutine run meanwhile.
   std::uint64_t computation_ns = 0;
   bool timed = false;  // metrics() says what the calls took
 };

@@ -1,5 +1,5 @@
-// Where the time of the mean transaction goes, as the latency breakdowns of DrTM+H (Figure 15) and RCC
-// (Figure 13) show it: the stages, what else was waited for, computation, and what remains.
+// The time of the mean transaction in parts, as in the latency breakdowns of DrTM+H (Figure 15) and RCC
+// (Figure 13): the stages, other waits, computation, and the rest.
 #pragma once
 
 #include <span>

@@ -1,6 +1,7 @@
-// A folder's disk, measured as the log (memory/log) uses it: the latency of a synced write, which bounds each
-// commit that waits for the disk; records appended and flushed by several waiters at once, whose writes are
-// shared; and reading a log back, against a plain sequential read of the same files.
+// A folder's disk, measured as the log (memory/log) uses it. Three figures: the latency of a synced write,
+// which bounds each commit that waits for the disk; records appended and flushed by several concurrent
+// waiters, whose writes are shared; and reading a log back, against a plain sequential read of the same
+// files.
 //
 // All with direct I/O on files of its own, in a folder that is made in the given one and removed again.
 #pragma once

@@ -124,7 +124,7 @@ class Table {
         co_return;
       }
       hash_ += static_cast<std::uint64_t>(transaction->row(row).integer(1));
-      // Two READs are the snapshot's, which nobody disturbs, and one is the record's.
+      // Two READs are the snapshot's, which no commit disturbs, and one is the record's.
       bucket_reads_ += transaction->counters().reads - transaction->counters().rereads - 3;
       co_await engine_.executor().yield();
     }

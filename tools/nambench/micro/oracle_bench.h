@@ -1,6 +1,6 @@
-// The experiment of NAM-DB §7.2: how many timestamps a second the timestamp vector gives, as a slot for each
-// execution thread and with its optimisations, and the classic global counter; and the cost of a timestamp in
-// operations, round trips and bytes, which is the same on every machine.
+// The experiment of NAM-DB §7.2: timestamps a second of the timestamp vector, with a slot for each execution
+// thread and with its optimisations, against those of the classic global counter. It also reports the cost of
+// a timestamp in operations, round trips and bytes, which is the same on every machine.
 #pragma once
 
 #include <cstdint>

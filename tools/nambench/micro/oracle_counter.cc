@@ -41,7 +41,7 @@ class CounterClients final : public OracleClients {
     ++round_trips;
     if (!status.ok()) co_return status;
     const std::uint64_t timestamp = client.words.word(0) + 1;
-    // Nobody overwrites a finished timestamp that was not scanned.
+    // No client overwrites a finished timestamp that was not scanned.
     while (timestamp - client.read_timestamp > kFinishedList_words) {
       status = co_await read_timestamp(client, round_trips);
       if (!status.ok()) co_return status;

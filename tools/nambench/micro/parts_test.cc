@@ -268,7 +268,7 @@ TEST_CASE("every oracle gives timestamps, and each costs what the protocol says"
       CHECK(report.median_per_second > 0);
       const bool alone = report.clients == 1;
       if (report.oracle == "counter") {
-        // READ, FETCH-ADD, WRITE; nobody waits for the last. Where the list is full the READ comes again.
+        // READ, FETCH-ADD, WRITE; no client waits for the last. Where the list is full the READ comes again.
         CHECK(report.operations >= 3);
         CHECK(report.round_trips >= 2);
       } else if (alone && report.oracle == "partitioned") {

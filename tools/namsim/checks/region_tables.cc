@@ -213,7 +213,7 @@ class TableCheck {
     if (shape_.moves_versions()) check_overflow(record, version, body, subject);
   }
 
-  // Words of the dead stay until somebody meets them; but an owner gives its words back before its slot.
+  // Words of the dead stay until a transaction meets them; but an owner gives its words back before its slot.
   void check_readers(std::uint64_t record, const std::string& subject) {
     for (std::uint32_t i = 0; i < shape_.reader_words; ++i) {
       const std::uint32_t reader = HeaderWord(region_.load(record + shape_.reader_offset(i))).stamp().slot;

@@ -250,7 +250,7 @@ void Cluster::require_opened(std::size_t server) {
 
 void Cluster::kill_memory(std::size_t server) {
   world_.kill(*memories_[server]->node);
-  memories_[server]->words = {};  // nobody looks at them any more, and they are large
+  memories_[server]->words = {};  // not read any more, and large
   fabric::sim::SimWorld::bury(std::move(memories_[server]));
 }
 
@@ -392,7 +392,7 @@ std::string Cluster::check_at_rest(std::uint64_t limit_ns) {
                            [](const auto* server) { return connected_computes(*server) == 0; });
       },
       limit_ns);
-  // The collector sees at its next turn that nobody is left.
+  // The collector sees at its next turn that no peer is left.
   world_.run_for(3 * std::max(options_.memory.collect_interval_ns, kMillisecond_ns));
   std::string lines;
   if (hosts_ != nullptr) {

@@ -30,7 +30,7 @@ struct ComputeProcess {
   std::unique_ptr<compute::Worker> worker;
 };
 
-// Channels to the memory server, but for those of other memory servers, which stay.
+// Channels to the memory server, except those of other memory servers, which stay.
 std::size_t connected_computes(const memory::MemoryServer& server);
 
 class Cluster {
@@ -66,8 +66,8 @@ class Cluster {
   // The same, and returns at once.
   void begin_restart_memory(std::size_t server, DiskAfter disk);
   // Its region goes on at another address, from the disk as it is, by a process that knows where it is.
-  // Nobody else is told. The old process is dead; or it hangs for so long, and is dead then. Returns at once.
-  // In a durable cluster only.
+  // No other process is told. The old process is dead; or it hangs for `hangs_ns`, and is dead then. Returns
+  // at once. In a durable cluster only.
   void begin_move_memory(std::size_t server, std::uint64_t hangs_ns = 0);
   // It serves, or its `opened` says why it does not. False, and it still opens, if it takes longer than that
   // in virtual time.

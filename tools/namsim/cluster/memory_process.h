@@ -34,8 +34,9 @@ struct MemoryProcess {
   Status failure;                // of its disk: the process has no use any more
 };
 
-// The disk that a memory server's next process finds: a new one; that of a killed process, with all that had
-// arrived there; that of a machine that lost its power, with what was durable and some of the rest.
+// The disk that a memory server's next process finds: a new one; that of a killed process, with all bytes
+// that had arrived there; or that of a machine that lost its power, with all durable bytes and some of the
+// others.
 enum class DiskAfter : std::uint8_t { replaced, killed, power_lost };
 
 }  // namespace namdb::sim

@@ -336,7 +336,7 @@ TEST_CASE("a memory server finds all rows of a step in one call and one round tr
   CHECK(found.calls == 1);
   CHECK(found.reads == read.reads - 8);  // four buckets, four records
   CHECK(found.round_trips == read.round_trips - 1);
-  // Where addresses are known nobody is asked.
+  // Where addresses are known no server is asked.
   CHECK(cost(protocol, 4, 0, {.stages = "find"}).calls == 0);
 }
 

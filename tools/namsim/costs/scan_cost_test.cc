@@ -96,7 +96,7 @@ TEST_CASE("a scan of small rows brings at least 50 with a READ", "[cost]") {
   CHECK(all.sum == kRows * (kRows - 1) / 2);
   CHECK(all.reads <= kRows / 50 + kMostBucketReads);
 
-  // Records that nobody wants lie between the others.
+  // Records that are not wanted lie between the others.
   REQUIRE(table.world.run(table.cluster.node(table.compute), erase_even(table.engine())).ok());
   const Scanned odd = table.scan_rows();
   INFO(odd.reads << " READs of half of the rows");

@@ -135,7 +135,7 @@ TEST_CASE("locks released in the background take no time of a transaction") {
   world.run_for(kMillisecond_ns);
   CHECK(times.of(protocol::Stage::lock).times == 1);
   CHECK(times.of(protocol::Stage::release).times == 0);
-  // It was: nobody meets a lock.
+  // It was: no transaction meets a lock.
   REQUIRE(world.run(cluster.node(compute), run(engine, &times)).status.ok());
 }
 

@@ -95,7 +95,7 @@ struct Step {
 
 struct Anomaly {
   AnomalyKind kind = AnomalyKind::internal;
-  std::string sentence;                   // what happened to whom, in one line
+  std::string sentence;                   // the event and its transactions, in one line
   std::vector<std::size_t> transactions;  // positions in the history
   std::vector<Key> keys;
   std::vector<Step> cycle;  // empty if the anomaly is not a cycle

@@ -1,9 +1,9 @@
 // Cycles of a dependency graph: strongly connected components by Tarjan's algorithm (linear), and in each the
 // shortest cycle that can be found within a bound of work.
 //
-// A *view* says which edges count, and whether rw edges may follow each other. Where they may not, a state of
-// the search is a node and whether it was entered by an rw edge: a component of such states is a closed walk
-// in which no two rw edges are side by side, which is what snapshot isolation forbids.
+// A *view* says which edges count, and whether rw edges may follow each other. If they may not, a state of
+// the search is a node together with a flag: it was entered by an rw edge. A component of such states is a
+// closed walk without two adjacent rw edges, which snapshot isolation forbids.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ class CycleSearch {
 
   // All components of more than one state, each sorted.
   std::vector<std::vector<State>> components(const View& view);
-  // A cycle of edge positions that has an edge of the kind and otherwise only edges of the view `rest`,
-  // within the component (found with a view that has all of these); the shortest, unless the work exceeds
-  // `work` edges after one was found. Empty if there is none, or none was found with 10 times that work:
-  // then cut_short().
+  // A cycle of edge positions with one edge of the kind and otherwise only edges of the view `rest`, within
+  // the component (found with a view that has all of these). It is the shortest such cycle, unless the search
+  // exceeds `work` edges after it has found one. Empty if there is none, or none was found with 10 times that
+  // work: then cut_short().
   std::vector<std::uint32_t> cycle(const std::vector<State>& component, EdgeKind required, const View& rest,
                                    std::uint64_t work);
   bool cut_short() const { return cut_short_; }

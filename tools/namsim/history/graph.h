@@ -1,7 +1,7 @@
 // The dependency graph of a history: transactions, and the edges of their versions, sessions and times.
-// Real-time order takes a number of edges that is linear in the transactions: a transaction has an edge to
-// the moment of its end, each moment one to the next, and a moment one to each transaction that began after
-// it. Moments are nodes behind those of the transactions.
+// Real-time order takes a number of edges that is linear in the transactions. There is an edge from each
+// transaction to the moment of its end, from each moment to the next, and from a moment to each transaction
+// that began after it. Moments are nodes behind those of the transactions.
 #pragma once
 
 #include <cstdint>

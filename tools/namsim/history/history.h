@@ -59,7 +59,7 @@ class History {
   explicit History(Model model) : model_(model) {}
 
   Model model() const { return model_; }
-  // A version that nobody was given before.
+  // A version that was never given before.
   Version next_version() { return ++versions_; }
   // Its position, by which reports name it: T0, T1, ...
   std::size_t add(Transaction transaction) {

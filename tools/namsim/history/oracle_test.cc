@@ -92,8 +92,8 @@ class Oracle {
     return all;
   }
 
-  // Snapshot isolation: each transaction takes its snapshot at one point and commits at a later one, and
-  // nobody committed a write of the same key in between.
+  // Snapshot isolation: each transaction takes its snapshot at one point and commits at a later one, and no
+  // other transaction committed a write of the same key in between.
   bool lay(const State& state) {
     bool all = true;
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
@@ -197,7 +197,7 @@ bool ordered(const History& history) {
   return true;
 }
 
-// Whether the order of all appends is known but for at most one behind the longest list that was read.
+// Whether the order of all appends is known, except for at most one behind the longest list that was read.
 bool order_known(const History& history) {
   State longest;
   std::map<Key, std::size_t> unseen;

@@ -160,7 +160,7 @@ class Finder {
     return transactions_[seen.transaction].operations[seen.operation].list;
   }
 
-  // A transaction of unknown outcome is effective if somebody saw a write of it.
+  // A transaction of unknown outcome is effective if a write of it was read.
   void find_effective() {
     std::vector<std::uint32_t> open;
     for (std::uint32_t i = 0; i < transactions_.size(); ++i) {
@@ -197,7 +197,7 @@ class Finder {
     }
   }
 
-  // Whether a version that was seen can be ordered: somebody wrote it who did not abort.
+  // Whether a version that was seen can be ordered: a transaction that did not abort wrote it.
   bool check_seen(std::uint32_t reader, Key key, Version version, std::uint32_t position) {
     const std::string by = " was seen by " + named(reader);
     if (position == kMissing) {

@@ -1,7 +1,6 @@
 // The versions of a history: their writers, the order in which they displaced each other, and their readers.
-// Also the anomalies that need no graph: reads of versions that no transaction, an aborted one or an
-// unfinished one wrote; writes that their own transaction does not see; versions that are there twice; forked
-// orders.
+// Also the anomalies that need no graph: reads of versions that no transaction wrote, or only an aborted or
+// unfinished one; writes that their own transaction does not see; versions that exist twice; forked orders.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@ struct VersionEntry {
   std::uint32_t writer = kNobody;
   // Replaced by its own writer.
   bool intermediate = false;
-  // Transactions that displaced it. More than one: of a register, the order forks (a lost update); of a
-  // list's last element that anybody read, those whose appends come behind it in an order nobody knows.
+  // Transactions that displaced it. More than one: for a register, the order forks (a lost update); for the
+  // last element that was read of a list, the appends behind it, whose order is unknown.
   std::vector<std::uint32_t> next;
 };
 
@@ -35,7 +34,7 @@ struct Versions {
   std::vector<VersionEntry> entries;
   // Of other transactions' versions, by transactions that take part.
   std::vector<ReadEntry> reads;
-  // By transaction. Effective: committed, or of unknown outcome and somebody saw a write of it.
+  // By transaction. Effective: committed, or of unknown outcome and a write of it was read.
   std::vector<bool> effective;
   // Effective, or its reads count although its writes do not.
   std::vector<bool> takes_part;

@@ -174,7 +174,7 @@ class StaleRetryUnlocked final : public Mutant {
       const Operation& cas = posting.asked[i];
       if (!look.record_lock(posting, i)) continue;
       if (moved_.erase({posting.compute, posting.server, cas.remote_offset}) == 0) continue;
-      // Swaps a word of its own choice, which nobody else has.
+      // Swaps a word of its own choice, which no other transaction has.
       posting.operations[i].expected = ~std::uint64_t{0};
     }
   }

@@ -135,7 +135,7 @@ TEST_CASE("a session goes on behind a connection that broke before its early com
       flushed.commit_early(session.get(), 0, kRows, 5);
       flushed.changed.change = Change::broken;
       flushed.await_reconnection();
-      // All memory servers have the commit, and decide that it happened. Nobody is told of anything.
+      // All memory servers have the commit, and decide that it happened. No worker is told.
       const auto read = flushed.read(session.get());
       INFO(read.status.to_string());
       CHECK(read.status.ok());

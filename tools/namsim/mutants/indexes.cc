@@ -1,4 +1,4 @@
-// Entries of indexes: nobody says that an entry is dead while a commit that adds it may still run.
+// Entries of indexes: no worker calls an entry dead while a commit that adds it may still run.
 #include "common/calls/index_calls.h"
 #include "tools/namsim/mutants/mutants.h"
 

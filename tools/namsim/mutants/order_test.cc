@@ -141,7 +141,7 @@ class LookAtLanes : public Mutant {
   virtual OrderWord seen(OrderWord word) const = 0;
 };
 
-// Nobody sees transactions whose numbers are not known yet.
+// Workers do not see transactions whose numbers are not known yet.
 class AnnouncedNotSeen final : public LookAtLanes {
   OrderWord seen(OrderWord word) const override { return word.number == 0 ? OrderWord{} : word; }
 };

@@ -1,5 +1,5 @@
-// Compute servers that take no turn for a while and then go on: fenced before anybody touches what they
-// locked, and waited for, or fenced, before memory that they may write to is used again.
+// Compute servers that take no turn for a while and then go on: fenced before any transaction touches what
+// they locked, and waited for, or fenced, before memory that they may write to is used again.
 #include <map>
 
 #include "proto/control.pb.h"

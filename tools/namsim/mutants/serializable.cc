@@ -85,7 +85,7 @@ class LeasesNotSeen final : public Mutant {
   std::set<std::pair<std::size_t, std::uint64_t>> records_;
 };
 
-// Timestamps: nobody sees what others have raised the floor to.
+// Timestamps: transactions do not see floors that others have raised.
 class FloorsNotSeen final : public Mutant {
  public:
   void after(Posting& posting) override {

@@ -213,7 +213,7 @@ TEST_CASE("a memory server that is away at the start of a compute server is foun
   test.open();
   rows.run_for(kReturn_ns);
   CHECK(test.write(test.far[0], 1).ok());
-  // It ends a second time, before anybody has seen the first end's consequences end.
+  // It ends a second time, before the consequences of the first end are over.
   rows.cluster().kill_memory(1);
   test.start();
   test.open();

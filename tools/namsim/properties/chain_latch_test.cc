@@ -23,7 +23,7 @@ struct Loads {
   std::vector<std::string> failures;
 };
 
-// Transactions that insert some rows each, of keys that nobody else has. None is tried twice.
+// Transactions that insert some rows each, of keys that no other transaction has. None is tried twice.
 Task<void> load(txn::Engine* engine, std::int64_t loader, Loads* loads) {
   Random random(static_cast<std::uint64_t>(loader) + 1);
   const auto session = engine->open_session();

@@ -155,7 +155,7 @@ Task<void> move_for_ever(Client* client) {
   }
 }
 
-// A lock that the dead one took without a journal entry is undone once somebody has met it for a while.
+// A lock that the dead one took without a journal entry is undone once a transaction has met it for a while.
 Task<Status> move_once(Client* client) {
   Status status = co_await client->add(1, 2, 1);
   for (std::uint32_t attempt = 1; !status.ok() && status.info().retry && attempt < 200; ++attempt) {

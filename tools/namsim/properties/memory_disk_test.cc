@@ -40,7 +40,7 @@ struct LoggedHistory {
 
 struct LogRunCounts {
   std::uint64_t acknowledged = 0;
-  std::uint64_t dropped = 0;  // records that nobody waited for any more
+  std::uint64_t dropped = 0;  // records without a waiting call
   std::uint64_t ended_reading = 0;
   std::uint64_t reused = 0;
 };

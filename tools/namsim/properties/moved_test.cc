@@ -1,4 +1,4 @@
-// The region of one of several memory servers is at another host, and its old host tells nobody: it is dead,
+// The region of one of several memory servers is at another host, and its old host tells no peer: it is dead,
 // or hangs with all connections open. Those who need it find it through the others, and the rest goes on.
 #include <catch2/catch.hpp>
 #include <cstdint>

@@ -136,7 +136,7 @@ TEST_CASE("under WAITDIE nobody younger takes a lock that somebody waits for", "
   CHECK(waited->ok());
   CHECK(rows.read(*oldest, 1) == 5);
   CHECK(rows.commit(*oldest).ok());
-  // Nobody waits any more.
+  // No transaction waits any more.
   rows.run_for(kMillisecond_ns);
   rows.change(1, 6);
 }

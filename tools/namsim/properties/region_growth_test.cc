@@ -41,7 +41,7 @@ reactor::Task<Result<std::int64_t>> count_rows(compute::Worker* worker, std::str
   co_return right;
 }
 
-// Rows are inserted at one compute server and updated and read at another one that nobody tells of anything.
+// Rows are inserted at one compute server and updated and read at another one that is told nothing.
 void grow_under_two(std::uint64_t seed) {
   Random draw(seed * 32'452'867);
   fabric::sim::SimWorld world(seed, fabric::sim::SimOptions::swarm(draw));

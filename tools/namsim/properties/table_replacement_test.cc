@@ -1,5 +1,5 @@
-// A table gets another definition while others change its rows: nothing that they commit is lost, and nobody
-// sees the new table without its rows.
+// A table gets another definition while others change its rows: nothing that they commit is lost, and no
+// transaction sees the new table without its rows.
 #include <catch2/catch.hpp>
 #include <string>
 #include <string_view>

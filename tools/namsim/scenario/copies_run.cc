@@ -216,7 +216,7 @@ class CopiesRun final : HostsRun {
       if (kind == 1) process->way->lose_answer();
       if (kind == 2) process->way->come_late(draw_.between(1, 300) * kMillisecond_ns);
     }
-    // It is asked by somebody then.
+    // Some host asks it then.
     const std::size_t host = pick_host();
     if (kind == 0 || node(host) == nullptr) return disturbed;
     hosts_.kill(host);

@@ -1,9 +1,10 @@
-// A whole run on a cluster whose regions have copies: hosts end, are cut off one way or both, pause, and are
-// lost for good while another has the region's copy; the configuration store cannot be reached, and loses
-// answers. Clients go on all the time at compute servers that die, too.
+// A whole run on a cluster whose regions have copies. Hosts end, are cut off one way or both, pause, and are
+// lost for good while another host has the region's copy. The configuration store becomes unreachable, and
+// loses answers. Clients go on all the time at compute servers that die, too.
 //
 // Checked: the history, over all fail-overs; every client ends; each region comes back, with its copies in
-// sync; these are equal to their primaries at rest, and have everything when they take over at the end.
+// sync. At rest the copies are equal to their primaries, and when they take over at the end no acknowledged
+// commit is missing.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // The run of a scenario whose regions have copies. Its faults are data, as those of every scenario, and
-// happen while clients go on: hosts end, are lost for good, pause, and are cut off from each other, both ways
-// or one, and from the configuration store, which fails, too.
+// happen while clients go on. Hosts end, are lost for good, pause, and are cut off from each other, both ways
+// or one, and from the configuration store. The store fails, too.
 //
 // Checked as in copies_run.h, which draws faults on the way instead.
 #pragma once

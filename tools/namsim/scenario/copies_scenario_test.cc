@@ -194,7 +194,7 @@ TEST_CASE("a region without a copy waits for its host", "[copies_scenario]") {
                                 parse_one(R"({"fault": "lose-host", "at_ns": 4000000000})"),
                                 parse_one(R"({"fault": "lose-power", "at_ns": 5000000000})")}));
   CHECK(verdict.committed > 10);
-  // Its machine is not lost, since nobody else has the region.
+  // Its machine is not lost, since no other host has the region.
   CHECK(count_of(verdict, Kind::restart_memory) == 1);
   CHECK(count_of(verdict, Kind::lose_host) == 0);
   CHECK(verdict.lost == 0);

@@ -79,7 +79,7 @@ class CrashRun final : SeededRun {
     look_at_outcomes("after the crash", false);
     const std::string rows = workload_.rows_text();
     stop_and_check_regions();
-    // All that anybody was shown is durable.
+    // Everything that a client was shown is durable.
     if (sound()) {
       cluster_.restart_all_memory(DiskAfter::power_lost);
       cluster_.add_compute();

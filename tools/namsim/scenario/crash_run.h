@@ -54,7 +54,7 @@ struct CrashVerdict {
   std::uint64_t acknowledged = 0;
   std::uint64_t answered_early = 0;
   std::uint64_t told = 0;           // that early answers may be lost
-  std::uint64_t unknown = 0;        // attempts of which nobody was told anything
+  std::uint64_t unknown = 0;        // attempts without an answer
   std::uint64_t unknown_there = 0;  // those of them that happened
   std::uint64_t checkpoints = 0;    // finished before the crash
   std::uint64_t fingerprint = 0;

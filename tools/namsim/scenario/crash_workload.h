@@ -48,7 +48,7 @@ class CrashWorkload {
   // One client's transactions, in order. It waits while `ready` is false, and between attempts.
   using Ready = bool (*)(txn::Engine& engine);
   reactor::Task<void> run_client(txn::Engine* engine, std::uint64_t client, Ready ready);
-  // A table that nobody uses.
+  // A table that no transaction uses.
   reactor::Task<Status> create_another(txn::Engine* engine);
   // Clients begin no further transactions.
   void wind_up() { winding_up_ = true; }
@@ -63,9 +63,9 @@ class CrashWorkload {
   // A sentence when an outcome is not what the rows say; `ended`: none is in progress any more.
   std::string check_outcomes(bool ended) const;
 
-  // A sentence when the rows that were read last are not possible: an attempt is missing that was
-  // acknowledged, or there at an earlier check; an aborted one is there, one is there in halves, or an index
-  // says something else than the table.
+  // A sentence if the rows that were read last are impossible: an attempt is missing that was acknowledged,
+  // or seen at an earlier check; an aborted attempt is visible, or half of one; or an index contradicts the
+  // table.
   std::string check();
   // The rows that were read last, to be compared with later ones.
   std::string rows_text() const;

@@ -3,7 +3,7 @@
 namespace namdb::sim {
 namespace {
 
-// Quick, but for some operations that take long.
+// Quick, except for some operations that take long.
 void quick_network(Scenario& scenario, double long_tear, std::uint64_t long_tear_gap_ns) {
   fabric::sim::SimOptions& network = scenario.network;
   network.request = network.reply = {100, 300, 0, 0};

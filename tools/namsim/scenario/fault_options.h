@@ -30,7 +30,7 @@ inline constexpr std::array kDrawnOptions{
     DrawnOption{"first_slot", layout::kMaxSlot - 40},
     DrawnOption{"region_bytes", 2U << 20},
     DrawnOption{"location_cache_bytes", 1U << 10},
-    // Pauses and cuts may be longer: then somebody who lives is taken for dead.
+    // Pauses and cuts may be longer: then a live compute server is taken for dead.
     DrawnOption{"heartbeat_timeout_ns", 100 * kMillisecond_ns},
 };
 

@@ -295,7 +295,7 @@ Faults draw_copies_faults(std::uint64_t seed) {
     }
     faults.push_back(fault);
     if (!of(fault.kind, {Kind::lose_store_answer, Kind::delay_store})) continue;
-    // Somebody changes the store then.
+    // Some host changes the store then.
     Fault restart;
     restart.kind = Kind::restart_memory;
     restart.at_ns = at_ns + kMillisecond_ns;

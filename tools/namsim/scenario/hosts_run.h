@@ -1,5 +1,5 @@
 // The common parts of whole runs on a cluster whose regions have copies: clients that go on until the run is
-// over, processes of hosts that start again, partitions, and what has to hold at the end.
+// over, processes of hosts that start again, partitions, and the checks at the end.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Secondary indexes while transactions run and compute servers die: one whole run, decided by a seed.
 //
-// Clients insert, change and delete rows of one table, and compare in every transaction what an index shows
-// of a range with what a full scan shows of it, in both directions and with the transaction's own writes. One
-// index is there from the start, a unique one and others are built, rebuilt and dropped again on the way;
-// most have a part on each memory server.
+// Clients insert, change and delete rows of one table. Every transaction compares the rows of a range by an
+// index with those by a full scan, in both directions and with the transaction's own writes. One index is
+// there from the start, a unique one and others are built, rebuilt and dropped again on the way; most have a
+// part on each memory server.
 #pragma once
 
 #include <cstdint>

@@ -197,8 +197,8 @@ TEST_CASE("a wait for a slot ends when a memory server is lost", "[protocols]") 
   CHECK(run_and_compare(scenario, promised_level("mvcc")).anomaly == "");
 }
 
-// Where a version is visible once nobody holds its record, a new row is changed by others as soon as a bucket
-// names it, though its commit still holds the chain. Without Applier::names_in_memory these fail.
+// Where a version is visible once no transaction holds its record, a new row is changed by others as soon as
+// a bucket names it, though its commit still holds the chain. Without Applier::names_in_memory these fail.
 TEST_CASE("the applier does not put back a new row that others have changed since", "[protocols]") {
   struct Seed {
     const char* protocol;

@@ -17,7 +17,7 @@ namespace {
 WorkloadOptions options_of(const Scenario& scenario) {
   WorkloadOptions options = scenario.workload_options;
   options.keys = *scenario.size.keys;
-  // Undisturbed, nothing takes seconds and nobody is cut off.
+  // Undisturbed, nothing takes seconds and no host is cut off.
   options.may_grow_old = !scenario.faults.empty() || scenario.cluster.memory.max_transaction_ns < kSecond_ns;
   options.may_lose_connections = !scenario.faults.empty();
   const auto* const protocol = protocol::find_protocol(scenario.cluster.memory.protocol);

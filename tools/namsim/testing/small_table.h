@@ -1,5 +1,5 @@
 // A cluster in the simulator with the table "rows" of few rows, for tests that drive transactions step by
-// step. Steps fail the test when they fail, but for those that return a Status.
+// step. Steps fail the test when they fail, except those that return a Status.
 #pragma once
 
 #include <catch2/catch.hpp>

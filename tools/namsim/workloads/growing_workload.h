@@ -1,7 +1,7 @@
 // A table that outgrows its buckets again and again while rows are inserted, changed and deleted. Its keys
-// are in groups, and each group has a row in a table of its own that says, in the same transactions, which
-// keys are there and what their values add up to: every snapshot must show the two in agreement, by lookups
-// and by scans, each key once. The groups' rows are also registers whose history is checked (history/).
+// are in groups. Each group has a row in a second table, with the group's present keys and the sum of their
+// values; the same transactions write both. Every snapshot must show the two in agreement, by lookups and by
+// scans, each key once. The groups' rows are also registers whose history is checked (history/).
 #pragma once
 
 #include <cstdint>

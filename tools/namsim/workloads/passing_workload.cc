@@ -76,7 +76,7 @@ reactor::Task<Status> PassingWorkload::create(txn::Engine& engine, std::uint64_t
     status = write(*transaction, *table, number, key, rows[key / 2]);
   if (status.ok()) status = co_await transaction->fetch();
   if (status.ok()) status = co_await transaction->commit();
-  // A row of the new table that somebody has written already.
+  // A row of the new table that another client has written already.
   if (!status.ok() && status.info().retry) status = Status();
   co_return status;
 }

@@ -1,5 +1,5 @@
-// Tables that come and go while clients write to them. Every row says which table it belongs to, so that a
-// row, a bucket or a WRITE of a table that is no more shows itself in the one that has its memory.
+// Tables that come and go while clients write to them. Every row names its table: so a row, a bucket or a
+// WRITE of a dropped table becomes visible in the table that got its memory.
 #pragma once
 
 #include <cstdint>

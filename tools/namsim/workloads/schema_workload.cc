@@ -191,7 +191,7 @@ reactor::Task<Status> SchemaWorkload::touch(txn::Engine& engine, std::uint64_t s
     if (status.ok()) status = co_await drop(sql, table);
     if (!status.ok() && status.code() != ErrorCode::undefined_table) co_return status;
     status = co_await create(sql, table);
-    // Somebody died while creating it, and nobody has noticed yet.
+    // Its creator died while creating it, and that was not noticed yet.
     if (!status.ok() && status.code() == ErrorCode::duplicate_table)
       co_return Status(ErrorCode::serialization_failure, status.message());
     if (!status.ok()) co_return status;

@@ -1,6 +1,6 @@
 // SQL sessions create and drop tables while others read and write them. Every creation has a column of its
-// own name, so that a reader knows which creation it sees: the rows must be those that were written to it,
-// and within a transaction a name never means two tables. Rows are registers.
+// own name, so that a reader knows which creation it sees. The rows must be those that were written to this
+// creation, and within a transaction a name never means two tables. Rows are registers.
 #pragma once
 
 #include <map>

@@ -72,14 +72,14 @@ class Workload {
   bool gone() const { return gone_; }
   // In each life of the data, the first transaction of the history.
   const std::vector<std::size_t>& lives() const { return lives_; }
-  // The first violation that a transaction met: a version that its snapshot needs is missing although the
-  // transaction is younger than E; an error of neither a conflict nor a lost connection; an invariant of the
-  // workload that did not hold.
+  // The first violation that a transaction met. A violation is a missing version that the snapshot needs, in
+  // a transaction younger than E; an error that is neither a conflict nor a lost connection; or a broken
+  // invariant of the workload.
   const std::string& complaint() const { return complaint_; }
 
  protected:
   // Reads all that there is in one transaction, checks it, and updates what can be updated: nothing may be
-  // locked for ever. Nobody else runs.
+  // locked for ever. No other client runs.
   virtual reactor::Task<Status> touch(txn::Engine& engine, std::uint64_t session_id) = 0;
 
   // A transaction's place in the history, and what became of it.

@@ -26,7 +26,7 @@ bool has_order(const Tree& statement) {
   const Tree* at = &statement;
   while (at->kind != kOrderKind) {
     if (at->children.empty()) return false;
-    // An order stands last, but for its LIMIT.
+    // An order stands last, except for its LIMIT.
     at = at->children.front().kind == kOrderKind ? &at->children.front() : &at->children.back();
   }
   return true;

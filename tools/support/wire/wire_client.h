@@ -38,7 +38,7 @@ class WireClient {
   bool wants_write() const { return wants_write_; }
   bool idle() const { return under_way_.empty(); }
   // Whether the server said that the database cannot be reached: the next call is sent a moment later, by an
-  // advance() that nothing but time calls for. Without the pause such clients would keep the server busy.
+  // advance() that only the time calls for. Without the pause such clients would keep the server busy.
   bool pauses() const { return resume_ns_ != 0; }
   // Whether the run is long enough for another call.
   bool goes_on(std::uint64_t now_ns) const { return recorder_.go_on(now_ns, started_); }

@@ -211,7 +211,7 @@ struct FlushedCluster {
     beside->status = co_await std::move(task);
     beside->done = true;
   }
-  // So long that it would be done if it waited for nothing but the network.
+  // So long that it would be done if it waited only for the network.
   bool done_soon(const Beside& beside) {
     return world.run_until([&] { return beside.done; }, 20 * kMillisecond_ns);
   }
