@@ -11,7 +11,6 @@ namespace {
 
 using namespace smallbank;
 using procedure::abort_with;
-using procedure::ColumnType;
 using procedure::Context;
 using procedure::Key;
 using procedure::RowId;

@@ -1,16 +1,9 @@
 #include "common/layout/key.h"
 
-#include <cstring>
-
 namespace namdb::layout {
 
 Key::Key(const Schema& schema) : schema_(&schema) {
   if (schema.key_bytes() > small_.size()) large_.resize(schema.key_bytes());
-}
-
-Key::Key(const RowView& row) : Key(row.schema()) {
-  std::memcpy(data(), row.key().data(), row.key().size());
-  position_ = schema_->key().size();
 }
 
 Status Key::add_integer(std::int64_t value) {

@@ -16,8 +16,6 @@ namespace namdb::layout {
 class Key {
  public:
   explicit Key(const Schema& schema);
-  // The key of a row.
-  explicit Key(const RowView& row);
 
   // Append the next key column. Same checks as RowWriter; an error leaves the key unfinished.
   Status add_integer(std::int64_t value);

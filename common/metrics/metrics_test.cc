@@ -12,6 +12,7 @@
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket_listener.h"
 #include "common/reactor/socket_stream.h"
+#include "common/reactor/testing/connect_stream.h"
 
 namespace namdb::metrics {
 namespace {
@@ -75,7 +76,7 @@ class Scene {
   MetricsServer& server() { return *server_; }
 
   reactor::Task<std::unique_ptr<reactor::ByteStream>> connect() {
-    auto stream = co_await reactor::connect_stream(*reactor_, server_->address());
+    auto stream = co_await reactor::testing::connect_stream(*reactor_, server_->address());
     NAMDB_CHECK(stream.ok());
     co_return std::move(*stream);
   }

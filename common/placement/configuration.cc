@@ -43,15 +43,6 @@ std::string Place::text() const {
   return text;
 }
 
-void Place::add_copy(const std::string& host) {
-  const auto position = std::ranges::lower_bound(copies, host);
-  if (position == copies.end() || *position != host) copies.insert(position, host);
-}
-
-void Place::remove_copy(std::string_view host) {
-  std::erase(copies, host);
-}
-
 Configuration::Configuration(const std::vector<std::string>& addresses) {
   for (const std::string& address : addresses) places_.push_back({0, address});
 }

@@ -33,9 +33,6 @@ struct Place {
   bool has_copy(std::string_view host) const;
   // For people: "place 5 at a:1, copies b:1 c:1".
   std::string text() const;
-  // Nothing changes where it is there, or is not. The number is the caller's to change.
-  void add_copy(const std::string& host);
-  void remove_copy(std::string_view host);
   friend bool operator==(const Place&, const Place&) = default;
 };
 

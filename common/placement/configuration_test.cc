@@ -60,11 +60,7 @@ TEST_CASE("a configuration's bytes are read back, and others are malformed", "[p
 }
 
 TEST_CASE("a place has its copies", "[placement]") {
-  Place place{3, "a:1"};
-  place.add_copy("c:1");
-  place.add_copy("b:1");
-  place.add_copy("c:1");
-  CHECK(place.copies == std::vector<std::string>{"b:1", "c:1"});
+  Place place{3, "a:1", {"b:1", "c:1"}};
   CHECK(place.has_copy("b:1"));
   CHECK_FALSE(place.has_copy("a:1"));
   Configuration configuration(2);
@@ -77,9 +73,7 @@ TEST_CASE("a place has its copies", "[placement]") {
   Configuration known(2);
   CHECK(known.learn(configuration));
   CHECK(known == configuration);
-  place.remove_copy("b:1");
-  place.remove_copy("b:1");
-  CHECK(place.copies == std::vector<std::string>{"c:1"});
+  place.copies = {"c:1"};
   configuration.set(0, place);
   CHECK_FALSE(known.learn(configuration));
   place.number = 4;

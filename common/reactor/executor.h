@@ -1,8 +1,8 @@
 // Executor: the single thread on which tasks run, its timers, its clock and its randomness. The reactor
 // (io_uring, real time) and the simulator (virtual time) derive from it; all other code names only this.
 // Everything here belongs to the executor's own thread. A *turn* runs the coroutines that were ready when it
-// began, then the end-of-turn hooks, where a fabric sends in one doorbell all that these coroutines have
-// posted.
+// began, then the end-of-turn hooks. A reactor has hooks for a single turn, too (Reactor::flush_soon): there
+// a fabric sends in one doorbell all that these coroutines have posted.
 #pragma once
 
 #include <coroutine>

@@ -282,11 +282,6 @@ IoOperation Reactor::read(int descriptor, void* buffer, std::uint32_t length_byt
   return operation({IORING_OP_READ, descriptor, buffer, length_bytes, offset, 0});
 }
 
-IoOperation Reactor::write(int descriptor, const void* buffer, std::uint32_t length_bytes,
-                           std::uint64_t offset) {
-  return operation({IORING_OP_WRITE, descriptor, buffer, length_bytes, offset, 0});
-}
-
 IoOperation Reactor::fsync(int descriptor, bool data_only) {
   return operation(
       {IORING_OP_FSYNC, descriptor, nullptr, 0, 0, data_only ? std::uint32_t{IORING_FSYNC_DATASYNC} : 0});
@@ -311,12 +306,6 @@ IoOperation Reactor::receive_message(int descriptor, msghdr* message, std::uint3
 IoOperation Reactor::cancel(int descriptor) {
   return operation(
       {IORING_OP_ASYNC_CANCEL, descriptor, nullptr, 0, 0, IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_ALL});
-}
-
-Task<void> Reactor::close(int descriptor) {
-  co_await cancel(descriptor);
-  IoOperation closing = operation({IORING_OP_CLOSE, descriptor, nullptr, 0, 0, 0});
-  co_await closing;
 }
 
 }  // namespace namdb::reactor

@@ -108,11 +108,9 @@ class Reactor final : public Executor, public Ring {
   ReceiveBuffers* receive_buffers();
 
   // Operations on descriptors. The result is the kernel's, negative on error. The descriptor must stay open
-  // until the operation has completed: close it through cancel() and close(), or not while it is in use.
+  // until the operation has completed: cancel() ends those that wait.
   IoOperation read(int descriptor, void* buffer, std::uint32_t length_bytes,
                    std::uint64_t offset = kCurrentPosition);
-  IoOperation write(int descriptor, const void* buffer, std::uint32_t length_bytes,
-                    std::uint64_t offset = kCurrentPosition);
   IoOperation fsync(int descriptor, bool data_only);
   IoOperation connect(int descriptor, const sockaddr* address, std::uint32_t address_bytes);
   // Waits for POLLIN, POLLOUT, ...; gives the events that are there.
@@ -122,8 +120,6 @@ class Reactor final : public Executor, public Ring {
   // Ends all operations on the descriptor with ECANCELED (one that is just completing may still succeed).
   // They may complete after this one.
   IoOperation cancel(int descriptor);
-  // Closes the descriptor; coroutines that wait on it are woken with ECANCELED first.
-  Task<void> close(int descriptor);
 
   static constexpr std::uint64_t kCurrentPosition = ~std::uint64_t{0};
 

@@ -204,10 +204,4 @@ Task<Result<int>> connect_descriptor(Reactor& reactor, std::string address, std:
   co_return status;
 }
 
-Task<Result<std::unique_ptr<ByteStream>>> connect_stream(Reactor& reactor, std::string address) {
-  Result<int> descriptor = co_await connect_descriptor(reactor, std::move(address));
-  if (!descriptor.ok()) co_return descriptor.status();
-  co_return make_socket_stream(reactor, *descriptor);
-}
-
 }  // namespace namdb::reactor

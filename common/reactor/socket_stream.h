@@ -20,7 +20,6 @@ inline constexpr std::uint64_t kConnectTimeout_ns = 10'000'000'000;
 // address, connection_failure.
 Task<Result<int>> connect_descriptor(Reactor& reactor, std::string address,
                                      std::uint64_t timeout_ns = kConnectTimeout_ns);
-Task<Result<std::unique_ptr<ByteStream>>> connect_stream(Reactor& reactor, std::string address);
 // A stream on a connected socket, which it owns from now on.
 std::unique_ptr<ByteStream> make_socket_stream(Reactor& reactor, int descriptor);
 

@@ -14,6 +14,7 @@
 #include "common/reactor/reactor.h"
 #include "common/reactor/socket_address.h"
 #include "common/reactor/socket_listener.h"
+#include "common/reactor/testing/connect_stream.h"
 
 namespace namdb::reactor {
 namespace {
@@ -53,7 +54,7 @@ struct Pair {
 
 Task<Pair> connected(Reactor& reactor, SocketListener& listener) {
   Pair pair;
-  Result<std::unique_ptr<ByteStream>> client = co_await connect_stream(reactor, listener.address());
+  Result<std::unique_ptr<ByteStream>> client = co_await testing::connect_stream(reactor, listener.address());
   NAMDB_CHECK(client.ok());
   pair.client = std::move(*client);
   Result<std::unique_ptr<ByteStream>> server = co_await listener.accept();
@@ -332,7 +333,8 @@ TEST_CASE("closing a listener wakes tasks that accept") {
 }
 
 Task<void> connect_in_vain(Reactor& reactor, std::string address, Status& status) {
-  const Result<std::unique_ptr<ByteStream>> stream = co_await connect_stream(reactor, std::move(address));
+  const Result<std::unique_ptr<ByteStream>> stream =
+      co_await testing::connect_stream(reactor, std::move(address));
   status = stream.status();
 }
 
@@ -381,7 +383,8 @@ TEST_CASE("addresses: bad ones, busy ones, dead ones") {
 Task<void> accept_burst(Reactor& reactor, SocketListener& listener, int count) {
   std::vector<std::unique_ptr<ByteStream>> streams;
   for (int i = 0; i < count; ++i) {
-    Result<std::unique_ptr<ByteStream>> stream = co_await connect_stream(reactor, listener.address());
+    Result<std::unique_ptr<ByteStream>> stream =
+        co_await testing::connect_stream(reactor, listener.address());
     NAMDB_CHECK(stream.ok());
     streams.push_back(std::move(*stream));
   }

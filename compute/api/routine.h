@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "compute/api/role.h"
-
 namespace namdb::storage {
 
 struct Routine {
@@ -30,11 +28,6 @@ inline bool is_view(const Routine& routine) {
 }
 inline std::string view_name(const Routine& routine) {
   return routine.name.substr(1);
-}
-// As the catalog of rights knows it: a view is one of its own kind there, by its plain name.
-inline SecuredObject secured_routine(const std::string& name) {
-  const bool is_view = name.starts_with(kViewMark);
-  return {is_view ? ObjectKind::view : ObjectKind::routine, 0, is_view ? name.substr(1) : name};
 }
 
 }  // namespace namdb::storage

@@ -11,7 +11,6 @@
 namespace namdb::protocol {
 
 using layout::GlobalAddress;
-using layout::JournalItems;
 using layout::JournalWriter;
 using layout::ServerId;
 

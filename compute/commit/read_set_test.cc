@@ -12,7 +12,6 @@ namespace namdb::protocol::testing {
 namespace {
 
 using layout::GlobalAddress;
-using layout::HeaderWord;
 using layout::Stamp;
 
 constexpr Stamp kOwnCommit{kOwnSlot, 1000};

@@ -208,12 +208,6 @@ ChoppedProcedure chop_one(const ChoppingGraph& graph, std::size_t procedure, con
 
 }  // namespace
 
-std::size_t ChoppedProcedure::group_of(std::size_t piece) const {
-  const auto group = std::ranges::find_if(
-      groups, [piece](const auto& each) { return std::ranges::find(each, piece) != each.end(); });
-  return static_cast<std::size_t>(group - groups.begin());
-}
-
 bool ChoppingGraph::is_free(std::size_t procedure, std::size_t piece) const {
   const ConflictEdge::End end{procedure, piece};
   return std::ranges::none_of(conflicts,

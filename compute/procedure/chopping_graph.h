@@ -45,8 +45,6 @@ struct ConflictEdge {
 struct ChoppedProcedure {
   // Each runs as one transaction, in this order; the positions of its pieces, in theirs.
   std::vector<std::vector<std::size_t>> groups;
-
-  std::size_t group_of(std::size_t piece) const;
 };
 
 struct ChoppingGraph {

@@ -112,7 +112,7 @@ TEST_CASE("a piece that conflicts with none is free", "[chopping]") {
   CHECK(!graph->is_free(0, 1));  // another run of the same
   CHECK(graph->conflicts.size() == 1);
   CHECK(graph->conflicts.front().tables == std::vector<std::string>{"y"});
-  CHECK(graph->chopped.front().group_of(1) == 1);
+  CHECK(graph->chopped.front().groups == std::vector<std::vector<std::size_t>>{{0}, {1}});
 }
 
 TEST_CASE("declarations that cannot be used are refused", "[chopping]") {

@@ -132,15 +132,6 @@ reactor::Task<Status> Sequences::outlast(Status status, bool is_needed) {
   co_return status;
 }
 
-reactor::Task<Status> Sequences::create(std::string name, std::int64_t first, std::int64_t last) {
-  SequenceDefinition definition;
-  definition.start = first;
-  definition.most = last;
-  definition.value_bytes = bytes_for(last);
-  definition.block_numbers = kBlockNumbers;
-  return create(std::move(name), definition);
-}
-
 reactor::Task<Status> Sequences::create(std::string name, SequenceDefinition definition) {
   const auto once = [this, &name, &definition] { return insert(name, definition); };
   Status status = co_await retry(/*repeatable=*/false, once);

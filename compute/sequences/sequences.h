@@ -35,8 +35,6 @@ namespace namdb::txn {
 class Sequences {
  public:
   static constexpr const char* kTable = storage::kSequencesTable;
-  // Of a sequence that fills a column.
-  static constexpr std::int64_t kBlockNumbers = kColumnBlockNumbers;
   static constexpr std::uint64_t kTrusted_ns = 10 * kMillisecond_ns;
   // Longer: a worker may have read its clock just before.
   static constexpr std::uint64_t kOutlasts_ns = 2 * kTrusted_ns;
@@ -47,8 +45,6 @@ class Sequences {
   // Errors duplicate_table, and those of transactions. feature_not_supported: the table is of a time when
   // sequences had no such options.
   reactor::Task<Status> create(std::string name, SequenceDefinition definition);
-  // One that fills a column with numbers up to `last`.
-  reactor::Task<Status> create(std::string name, std::int64_t first, std::int64_t last);
   // ALTER SEQUENCE. undefined_table, invalid_parameter_value.
   reactor::Task<Status> alter(std::string name, SequenceChange change);
   // The next number of each will be the one that it starts with. undefined_table.

@@ -18,6 +18,16 @@ reactor::Task<void> keep_result(reactor::Task<T> task, std::optional<T>* kept) {
   kept->emplace(co_await std::move(task));
 }
 
+// Of a sequence that fills a column with numbers up to `last`.
+SequenceDefinition column_numbers(std::int64_t first, std::int64_t last) {
+  SequenceDefinition definition;
+  definition.start = first;
+  definition.most = last;
+  definition.value_bytes = bytes_for(last);
+  definition.block_numbers = kColumnBlockNumbers;
+  return definition;
+}
+
 struct SequencesTest {
   SequencesTest() : engine(executor), one(engine), two(engine) {}
   template <typename T>
@@ -45,20 +55,20 @@ struct SequencesTest {
 
 TEST_CASE("no number of a sequence is given twice, whichever worker asks", "[sequences]") {
   SequencesTest test;
-  REQUIRE(test.run(test.one.create("s", 1, INT64_MAX)).ok());
+  REQUIRE(test.run(test.one.create("s", column_numbers(1, INT64_MAX))).ok());
   std::set<std::int64_t> given;
   for (int i = 0; i < 100; ++i) {
     CHECK(given.insert(test.next(test.one)).second);
     CHECK(given.insert(test.next(test.two)).second);
   }
   CHECK(*given.begin() == 1);
-  CHECK(*given.rbegin() <= 200 + 2 * Sequences::kBlockNumbers);
+  CHECK(*given.rbegin() <= 200 + 2 * kColumnBlockNumbers);
 }
 
 TEST_CASE("a sequence ends at its last number, and can be restarted and dropped", "[sequences]") {
   SequencesTest test;
-  REQUIRE(test.run(test.one.create("s", 5, 6)).ok());
-  CHECK(test.run(test.one.create("s", 1, 9)).code() == ErrorCode::duplicate_table);
+  REQUIRE(test.run(test.one.create("s", column_numbers(5, 6))).ok());
+  CHECK(test.run(test.one.create("s", column_numbers(1, 9))).code() == ErrorCode::duplicate_table);
   CHECK(test.next(test.one) == 5);
   CHECK(test.next(test.one) == 6);
   CHECK(test.run(test.one.next("s")).status().code() == ErrorCode::sequence_limit_exceeded);
@@ -100,7 +110,7 @@ TEST_CASE("a sequence with options steps, ends or goes round, and is altered", "
 
 TEST_CASE("a change of a sequence is known to every worker when it returns", "[sequences]") {
   SequencesTest test;
-  REQUIRE(test.run(test.one.create("s", 1, 1000)).ok());
+  REQUIRE(test.run(test.one.create("s", column_numbers(1, 1000))).ok());
   CHECK(test.next(test.one) == 1);
   CHECK(test.next(test.two) == 33);
   SECTION("setval") {
@@ -128,14 +138,14 @@ TEST_CASE("a change of a sequence is known to every worker when it returns", "[s
   }
   SECTION("dropped and made again") {
     REQUIRE(test.run(test.one.drop({"s"})).ok());
-    REQUIRE(test.run(test.one.create("s", 1, 1000)).ok());
+    REQUIRE(test.run(test.one.create("s", column_numbers(1, 1000))).ok());
     CHECK(test.next(test.two) == 1);
   }
 }
 
 TEST_CASE("a change waits for blocks that other workers may have, and only then", "[sequences]") {
   SequencesTest test;
-  REQUIRE(test.run(test.one.create("s", 1, 1000)).ok());
+  REQUIRE(test.run(test.one.create("s", column_numbers(1, 1000))).ok());
   const auto waits = [&test](reactor::Task<Status> change) {
     const std::uint64_t before_ns = test.executor.now_ns();
     REQUIRE(test.run(std::move(change)).ok());
@@ -151,7 +161,7 @@ TEST_CASE("a change waits for blocks that other workers may have, and only then"
 
 TEST_CASE("an unused rest of a block is given later, if nobody has changed the sequence", "[sequences]") {
   SequencesTest test;
-  REQUIRE(test.run(test.one.create("s", 1, 1000)).ok());
+  REQUIRE(test.run(test.one.create("s", column_numbers(1, 1000))).ok());
   CHECK(test.next(test.one) == 1);
   test.executor.advance(10 * Sequences::kTrusted_ns);
   const std::size_t before = test.engine.begun_transactions();

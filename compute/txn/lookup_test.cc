@@ -8,7 +8,6 @@
 namespace namdb::protocol::testing {
 namespace {
 
-using layout::BucketEntry;
 using layout::GlobalAddress;
 using layout::Stamp;
 

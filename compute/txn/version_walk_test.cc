@@ -10,7 +10,6 @@ namespace {
 
 using layout::GlobalAddress;
 using layout::OverflowLink;
-using layout::Stamp;
 
 // So long that ring and groups of many versions are not READ at once.
 constexpr std::uint32_t kLongRow_bytes = 12'000;

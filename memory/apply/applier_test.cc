@@ -13,7 +13,6 @@
 namespace namdb::memory {
 namespace {
 
-using layout::BodyHeader;
 using layout::GlobalAddress;
 using layout::HeaderWord;
 using layout::Stamp;

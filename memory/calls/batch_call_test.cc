@@ -15,7 +15,6 @@ namespace namdb::memory {
 namespace {
 
 using calls::BatchOperation;
-using layout::GlobalAddress;
 using layout::HeaderWord;
 using layout::Stamp;
 using Bytes = std::vector<std::byte>;

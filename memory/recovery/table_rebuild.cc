@@ -13,7 +13,6 @@ namespace namdb::memory {
 namespace {
 
 using layout::Bucket;
-using layout::BucketArray;
 
 class TableRebuild {
  public:

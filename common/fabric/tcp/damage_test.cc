@@ -10,6 +10,7 @@
 #include "common/fabric/tcp/testing/test_pair.h"
 #include "common/reactor/socket_listener.h"
 #include "common/reactor/socket_stream.h"
+#include "common/reactor/testing/connect_stream.h"
 
 namespace namdb::fabric::tcp {
 namespace {
@@ -51,7 +52,7 @@ Task<void> relay(Pair& pair, SocketListener& listener, std::optional<Flip> of_cl
   NAMDB_CHECK(descriptor.ok());
   const std::unique_ptr<ByteStream> client = reactor::make_socket_stream(*pair.reactor, *descriptor);
   const Result<std::unique_ptr<ByteStream>> server =
-      co_await reactor::connect_stream(*pair.reactor, pair.server->address());
+      co_await reactor::testing::connect_stream(*pair.reactor, pair.server->address());
   NAMDB_CHECK(server.ok());
   Gate gate;
   pair.reactor->spawn(gate, hand_on(client.get(), server->get(), of_client, &traffic.client_bytes));

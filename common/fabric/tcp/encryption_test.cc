@@ -11,6 +11,7 @@
 #include "common/fabric/tcp/testing/test_pair.h"
 #include "common/reactor/socket_listener.h"
 #include "common/reactor/socket_stream.h"
+#include "common/reactor/testing/connect_stream.h"
 
 namespace namdb::fabric::tcp {
 namespace {
@@ -54,7 +55,7 @@ Task<void> stand_between(Pair& pair, SocketListener& listener, Middle& middle) {
   NAMDB_CHECK(descriptor.ok());
   const std::unique_ptr<ByteStream> client = reactor::make_socket_stream(*pair.reactor, *descriptor);
   const Result<std::unique_ptr<ByteStream>> server =
-      co_await reactor::connect_stream(*pair.reactor, pair.server->address());
+      co_await reactor::testing::connect_stream(*pair.reactor, pair.server->address());
   NAMDB_CHECK(server.ok());
   Gate gate;
   pair.reactor->spawn(gate, pass_on(client.get(), server->get(), &middle.of_client, &middle.seen));
@@ -235,7 +236,7 @@ TEST_CASE("a half of a key that somebody between puts in is refused") {
 
 Task<void> throw_bytes(Pair& pair, std::string bytes) {
   const Result<std::unique_ptr<ByteStream>> stream =
-      co_await reactor::connect_stream(*pair.reactor, pair.server->address());
+      co_await reactor::testing::connect_stream(*pair.reactor, pair.server->address());
   NAMDB_CHECK(stream.ok());
   (*stream)->write(bytes);
   (*stream)->shutdown_write();

@@ -8,6 +8,7 @@
 #include "common/fabric/tcp/frames.h"
 #include "common/fabric/tcp/testing/test_pair.h"
 #include "common/reactor/socket_stream.h"
+#include "common/reactor/testing/connect_stream.h"
 
 namespace namdb::fabric::tcp {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 using reactor::ByteStream;
 
 Task<std::unique_ptr<ByteStream>> raw(Pair& pair) {
-  Result<std::unique_ptr<ByteStream>> stream = co_await connect_stream(*pair.reactor, pair.server->address());
+  Result<std::unique_ptr<ByteStream>> stream =
+      co_await reactor::testing::connect_stream(*pair.reactor, pair.server->address());
   NAMDB_CHECK(stream.ok());
   co_return std::move(*stream);
 }

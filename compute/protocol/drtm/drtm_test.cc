@@ -111,7 +111,6 @@ TEST_CASE("reads and writes of a record by its state", "[drtm]") {
     CHECK(drtm::write_access(row.state, kBounds) == row.write);
     CHECK(row.state.write_locked() == (row.read == ReadAccess::locked));
   }
-  CHECK(RecordState{lock_word(kWriter), 0}.owner_slot() == kWriter.slot);
 }
 
 // Table IV, in the order of Figure 8 (c) and (d): the remote access comes first. On the software path local

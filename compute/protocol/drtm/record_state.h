@@ -38,7 +38,6 @@ struct RecordState {
   std::uint64_t lease_end_ns = 0;
 
   bool write_locked() const { return header.locked(); }
-  std::uint32_t owner_slot() const { return header.stamp().slot; }
 };
 
 // EXPIRED(end_time): no reader counts on it any more.

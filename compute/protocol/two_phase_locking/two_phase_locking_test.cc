@@ -8,7 +8,6 @@
 namespace namdb::protocol::testing {
 namespace {
 
-using layout::GlobalAddress;
 using layout::HeaderWord;
 using layout::Stamp;
 

@@ -1,5 +1,6 @@
-// Binders pass errors on by these two macros, since nearly each of their lines may fail. All other code of
-// compute/ writes it out: `if (!status.ok()) return status;`, in the statement of the call or behind it.
+// Binders, and compilers of routines, pass errors on by these two macros, since nearly each of their lines
+// may fail. All other code of compute/ writes it out: `if (!status.ok()) return status;`, in the statement of
+// the call or behind it.
 #pragma once
 
 #include "common/base/error.h"

@@ -30,6 +30,13 @@ namespace {
 std::uint32_t next_type = 1 << 20;
 constexpr char kTypeMark = '\x02';
 
+// As the catalog of rights knows it: a view is one of its own kind there, by its plain name.
+storage::SecuredObject secured_routine(const std::string& name) {
+  const bool is_view = name.starts_with(storage::kViewMark);
+  return {is_view ? storage::ObjectKind::view : storage::ObjectKind::routine, 0,
+          is_view ? name.substr(1) : name};
+}
+
 }  // namespace
 
 Task<Status> FakeEngine::create_routine(txn::RoutineDefinition definition) {
@@ -37,7 +44,7 @@ Task<Status> FakeEngine::create_routine(txn::RoutineDefinition definition) {
   if (replaced == nullptr && definition.replaces_version != 0)
     co_return Status(ErrorCode::undefined_function,
                      "procedure \"" + definition.name + "\" was dropped meanwhile");
-  const storage::SecuredObject secured = storage::secured_routine(definition.name);
+  const storage::SecuredObject secured = secured_routine(definition.name);
   if (replaced == nullptr && secured.kind == storage::ObjectKind::routine &&
       roles_->rights_of(secured) != nullptr)
     co_return Status(ErrorCode::duplicate_function,
@@ -75,7 +82,7 @@ Task<Status> FakeEngine::drop_routine(std::string name, std::uint64_t version) {
   if (found->second->version != version)
     co_return Status(ErrorCode::undefined_function, "procedure \"" + name + "\" was replaced meanwhile");
   routines_.erase(found);
-  disown(storage::secured_routine(name));
+  disown(secured_routine(name));
   ++catalog_version_;
   co_return Status();
 }

@@ -83,8 +83,6 @@ class DurableLife {
   Rows rows() const;
   // Those that the buckets lead to. Only behind an opening: commits here write none.
   Rows rows_by_key() const;
-  // Keys in the index's tree.
-  std::size_t index_entries(const std::string& name) const;
   std::vector<std::string> tables() const;
   const Catalog::ByName<control::RoutineDescriptor>& routines() const;
 

@@ -181,9 +181,6 @@ class PostgreSQL:
             time.sleep(0.01)
         return int(self.sql("-c", "SELECT wal_sync FROM pg_stat_wal"))
 
-    def log_position(self):
-        return int(self.sql("-c", "SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint"))
-
     def replay_bytes(self):
         """Of the log that a restart replays."""
         return int(self.sql("-c", "SELECT (pg_current_wal_flush_lsn() - redo_lsn)::bigint FROM pg_control_checkpoint()"))

@@ -14,7 +14,6 @@ namespace namdb::sim {
 namespace {
 
 using layout::HeaderWord;
-using layout::Stamp;
 using memory::MemoryServer;
 using memory::Region;
 using memory::SlotState;

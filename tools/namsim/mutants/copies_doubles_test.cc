@@ -1,4 +1,5 @@
 // Doubles of rules of copies (docs/internals/copies.md): each lacks one, and runs with copies find it.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -45,7 +46,8 @@ class Unlisted final : public SeenStore {
       if (place.number == 0 || place.address == address_ || !address_.starts_with(name)) continue;
       was_listed_ = was_listed_ || place.has_copy(address_);
       if (!was_listed_) continue;
-      place.add_copy(address_);
+      if (!place.has_copy(address_))
+        place.copies.insert(std::ranges::lower_bound(place.copies, address_), address_);
       configuration.set(region, std::move(place));
     }
     co_return std::move(stored);

@@ -9,7 +9,6 @@
 namespace namdb::sim {
 
 using Kind = Fault::Kind;
-using fabric::sim::Latency;
 using fabric::sim::SimNode;
 
 namespace {

@@ -147,14 +147,6 @@ std::string text_with_parameters(const Tree& tree, std::vector<std::string>& par
   return text_of(named);
 }
 
-bool has_kind(const Tree& tree, std::string_view kind) {
-  if (tree.kind == kind) return true;
-  for (const Tree& child : tree.children) {
-    if (has_kind(child, kind)) return true;
-  }
-  return false;
-}
-
 std::size_t count_of(const Tree& tree) {
   std::size_t count = 1;
   for (const Tree& child : tree.children) count += count_of(child);

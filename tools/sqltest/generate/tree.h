@@ -34,8 +34,6 @@ Tree optional(Tree tree);
 std::string text_of(const Tree& tree);
 // The literals in it that are in quotes become parameters: $1, $2, ... The others stay.
 std::string text_with_parameters(const Tree& tree, std::vector<std::string>& parameters);
-// Whether it or a tree within it is of that kind.
-bool has_kind(const Tree& tree, std::string_view kind);
 std::size_t count_of(const Tree& tree);
 
 // The tree at that place, counted from 0 before its children. Null: there are not as many.
