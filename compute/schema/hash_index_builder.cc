@@ -124,13 +124,18 @@ reactor::Task<Status> HashIndexBuilder::Entries::enter_some(TableRef table, Inde
   protocol::SessionState session;
   session.fresh_from_ns = worker_.worker_state().executor.fresh_now_ns();
   const auto transaction = worker_.begin(session);
-  Status status = co_await protocol::enter_hash_entries(transaction.get(), table, index, std::move(keys));
-  if (status.ok()) status = co_await transaction->commit();
-  const txn::TransactionFacts* const facts = txn::transaction_facts(transaction.get());
-  if (violation_ != nullptr && !status.ok() && status.code() == ErrorCode::duplicate_key &&
-      facts != nullptr && facts->violation() != nullptr)
-    *violation_ = *facts->violation();
-  co_return status;
+  const auto noted = [&](Status status) {
+    const txn::TransactionFacts* const facts = txn::transaction_facts(transaction.get());
+    if (violation_ != nullptr && !status.ok() && status.code() == ErrorCode::duplicate_key &&
+        facts != nullptr && facts->violation() != nullptr)
+      *violation_ = *facts->violation();
+    return status;
+  };
+  if (Status status = co_await protocol::enter_hash_entries(transaction.get(), table, index, std::move(keys));
+      !status.ok())
+    co_return noted(std::move(status));
+  Status status = co_await transaction->commit();
+  co_return noted(std::move(status));
 }
 
 }  // namespace namdb::schema
