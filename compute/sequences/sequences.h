@@ -35,7 +35,7 @@ namespace namdb::txn {
 class Sequences {
  public:
   static constexpr const char* kTable = storage::kSequencesTable;
-  // Of a sequence that fills a column.
+  // The block of a sequence that fills a column.
   static constexpr std::int64_t kBlockNumbers = kColumnBlockNumbers;
   static constexpr std::uint64_t kTrusted_ns = 10 * kMillisecond_ns;
   // Longer: a worker may have read its clock just before.
@@ -56,7 +56,7 @@ class Sequences {
   reactor::Task<Result<bool>> exists(std::string name);
   // All, in no order.
   reactor::Task<Result<std::vector<NamedSequence>>> list();
-  // Those that do not exist are passed over.
+  // Sequences that do not exist are passed over.
   reactor::Task<Status> drop(std::vector<std::string> names);
   // The next number. undefined_table; sequence_limit_exceeded behind the last one.
   reactor::Task<Result<std::int64_t>> next(std::string name);
