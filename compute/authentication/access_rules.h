@@ -36,7 +36,7 @@ class NetworkAddress {
 };
 
 enum class AccessMethod : std::uint8_t { trust, reject, scram, certificate };
-// Of the client, besides the method.
+// The certificate that a client must have, besides the method.
 enum class ClientCertificate : std::uint8_t { any, verified, of_user };
 
 // A client that has told its name.

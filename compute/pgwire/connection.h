@@ -74,7 +74,7 @@ class Connection : private sql::CopySource {
   void shrink_buffer();
   // Part of a sequence of messages has arrived, and a stop waits for the rest.
   bool within_sequence() const { return started_ && stop_ != Stop::now && (in_sequence_ || begin_ != end_); }
-  // It is to end after its transaction, and has none.
+  // The session is to end after its transaction, and has none.
   bool is_drained() const;
   // Error: the client does not wait for the running statement any more.
   Status check_client();

@@ -61,7 +61,7 @@ class ProcessState final : public sql::SessionDirectory {
   sql::Statistics& statistics() { return statistics_; }
   sql::MemoryBudget& client_memory() { return client_memory_; }
   std::uint32_t connections() const { return connections_.load(std::memory_order_relaxed); }
-  // By name, where there are no roles.
+  // Whether the name is that of a superuser, while there are no roles.
   bool is_named_superuser(std::string_view user) const {
     return std::ranges::find(options_.superusers, user) != options_.superusers.end();
   }

@@ -43,7 +43,7 @@ struct SequenceBlock {
   }
 };
 
-// Of the smallest type that holds the number.
+// The bytes of the smallest type that holds the number.
 std::uint32_t bytes_for(std::int64_t last);
 
 TableDefinition sequences_definition();

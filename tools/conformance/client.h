@@ -46,7 +46,7 @@ class Client {
   Status create_table();
 
   void begin();
-  // By key, all in one fetch; none where there is no such row.
+  // Values by key, all in one fetch; nullopt where there is no such row.
   std::vector<std::optional<std::int64_t>> values(std::vector<std::int64_t> ids);
   std::optional<std::int64_t> value(std::int64_t id) { return values({id}).front(); }
   // The same of rows that are only to be read.
@@ -54,11 +54,11 @@ class Client {
   void insert(const Item& item) { insert_together({item}); }
   // All in one fetch, as one statement's.
   void insert_together(std::vector<Item> items) { step(do_insert(std::move(items))); }
-  // By key; the row is there.
+  // Sets the value of a row by its key; the row is there.
   void set_value(std::int64_t id, std::int64_t value);
   void set_group(std::int64_t id, std::int64_t group);
   void erase(std::int64_t id);
-  // By the whole table, and by the index.
+  // The sum by the whole table, and by the index.
   Sum scan_table(std::int64_t group);
   Sum scan_index(std::int64_t group);
   Sum scan_hash_index(std::int64_t group);

@@ -24,10 +24,10 @@ class ServerRun {
 
   class Client {
    public:
-    // Those from another machine are asked for a password.
+    // Clients from another machine are asked for a password.
     enum class Origin : std::uint8_t { local, remote };
     Client(ServerRun& run, Origin origin, std::size_t read_limit = ~std::size_t{0});
-    // Of that user; ready for a query.
+    // A client of that user, ready for a query.
     Client(ServerRun& run, std::string_view user);
     // Sends the bytes, and runs the server until it waits for more. Statements that take too many turns are
     // canceled; then the connection breaks as well, where `patient` is false.

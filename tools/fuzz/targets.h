@@ -20,7 +20,7 @@ struct Target {
   std::vector<std::string> (*inputs)() = nullptr;  // to begin with, beside those of the folder; null: none
 };
 
-// By name.
+// All targets, by name.
 std::span<const Target> targets();
 // Null: there is none of that name.
 const Target* find_target(std::string_view name);

@@ -34,7 +34,7 @@ struct ComputeView {
   std::string address;
   std::string error;  // empty: it answered
   std::string version;
-  // By transaction type, then by metric: the rows of namdb_statistics.
+  // The rows of namdb_statistics, by transaction type, then by metric.
   std::map<std::string, std::map<std::string, std::uint64_t>> statistics;
   std::uint64_t total(const std::string& metric) const;
   // Attempts that ended because bytes in a region are damaged.

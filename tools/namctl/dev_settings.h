@@ -24,7 +24,7 @@ bool has_data(const std::filesystem::path& data, const ClusterFile& settings);
 // The settings to run with: those of the folder's cluster, changed by the options that are given. An error
 // when that cluster runs and they are others, or when its data does not go with them.
 Result<ClusterFile> settle(const DevOptions& options, const std::optional<DevCluster>& present);
-// Of a cluster of which nothing runs.
+// Chooses the addresses of a cluster of which nothing runs.
 Result<std::vector<std::string>> choose_memory_addresses(const std::filesystem::path& data,
                                                          const ClusterFile& settings,
                                                          const DevOptions& options);

@@ -26,7 +26,7 @@ struct IndexView {
   std::vector<IndexPartView> parts;
 };
 
-// By id, of the memory servers that answered.
+// The indexes by id, from the memory servers that answered.
 std::vector<IndexView> view_indexes(const ClusterView& view);
 // For people.
 std::string index_line(const IndexView& index);

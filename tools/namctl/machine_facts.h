@@ -22,11 +22,11 @@ struct MachineFacts {
   // Whether the clock follows others; nullopt where that is not known.
   std::optional<bool> clock_is_synchronised;
   std::size_t rdma_devices = 0;
-  // Of the folder that daemons keep their data in, or the nearest that is there.
+  // The disk of the folder that daemons keep their data in, or of the nearest folder that exists.
   std::string disk;  // its path
   std::uint64_t disk_free_bytes = 0;
   bool disk_is_memory = false;  // what is there is gone after the machine's end
-  // Of the cluster's key. Empty where no file is named.
+  // The cluster's key. Empty where no file is named.
   std::string key_file;
   Status key;
   std::string key_fingerprint;

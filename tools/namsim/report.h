@@ -15,7 +15,7 @@ nlohmann::ordered_json to_json(const history::Report& report, const history::His
 std::string to_text(const history::Report& report, const history::History& history,
                     const history::Level& level);
 
-// Of a simulated run.
+// The report on a simulated run.
 nlohmann::ordered_json to_json(const Scenario& scenario, const Verdict& verdict, const history::Level& level);
 std::string to_text(const Scenario& scenario, const Verdict& verdict, const history::Level& level);
 

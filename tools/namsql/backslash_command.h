@@ -37,7 +37,7 @@ struct CopyRequest {
   std::string statement;            // COPY ... FROM STDIN or TO STDOUT, with the options
   std::optional<std::string> file;  // absent (stdin, stdout): where COPY of a statement reads and writes
 };
-// Of `rest`. `mistake` says what is wrong if there is no request.
+// The request in `rest`. `mistake` says what is wrong if there is no request.
 std::optional<CopyRequest> parse_copy(std::string_view rest, std::string& mistake);
 
 // A pattern of `\d` as a regular expression: * is any text, ? any character; letters outside of "..." are

@@ -110,7 +110,7 @@ class Session {
   std::string last_statement_;
   std::size_t depth_ = 0;  // of files that run files
 
-  // Of the source that runs: COPY FROM STDIN takes rows from it.
+  // The source that runs: COPY FROM STDIN takes rows from it.
   LineSource* source_ = nullptr;
   StatementSplitter* splitter_ = nullptr;
 

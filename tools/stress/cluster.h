@@ -44,7 +44,7 @@ class Cluster {
   ComputeServer& add_compute(std::uint32_t workers);
   // The one that was added first.
   void remove_compute() { computes_.erase(computes_.begin()); }
-  // Of the compute servers that are there.
+  // The endpoints of the compute servers that are there.
   std::vector<support::Endpoint> endpoints() const;
 
  private:

@@ -62,7 +62,7 @@ struct Definition {
 // several versions of its row, so unused room costs memory several times. A value that does not fit costs one
 // more READ, and 500 bytes or more in another table.
 inline constexpr std::uint32_t kRoom_bytes = 126;
-// Of such a column, which a key has or does not have.
+// The default room of such a column, in bytes; `in_key`: a key has it.
 std::uint32_t default_room_bytes(const layout::Column& column, bool in_key);
 // Whether a column is in the definition's primary key, in UNIQUE, or in a foreign key.
 bool keys_have(const Definition& definition, std::string_view column);

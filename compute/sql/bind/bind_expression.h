@@ -42,7 +42,7 @@ struct Scope {
     std::optional<std::uint32_t> other = {};
   };
   std::vector<Relation> relations;
-  // Those of all tables of FROM, end to end: a bound column's index counts here.
+  // The columns of all tables of FROM, end to end: a bound column's index counts here.
   std::vector<Column> columns;
   std::vector<Shown> shown;
 
@@ -144,9 +144,9 @@ class ExpressionBinder {
   Result<ExprPtr> bind_node(Node node);
   Result<ExprPtr> bind_constant(const Json& body);
   Result<ExprPtr> bind_column(const Json& body);
-  // Of the query, or of those around it.
+  // A column of the query, or of those around it.
   Result<ExprPtr> bind_query_column(const Json& body);
-  // Of the scope, without rows around it.
+  // A column of the scope, without rows around it.
   Result<ExprPtr> bind_own_column(const Json& body);
   // A name that a variable has.
   Result<ExprPtr> bind_variable(const Json& body, std::uint32_t index);
@@ -170,7 +170,7 @@ class ExpressionBinder {
   Result<ExprPtr> bind_array_concat(ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_regex(char op, std::string_view name, ExprPtr left, ExprPtr right);
   Result<ExprPtr> bind_between(const Json& body, bool negated);
-  // Of two values or of two rows.
+  // A comparison of two values or of two rows.
   Result<ExprPtr> bind_compared(char op, std::string_view name, const Json& left, const Json& right);
   // One of the operands is a row.
   Result<ExprPtr> bind_row_operator(std::string_view kind, std::string_view name, const Json& left,
@@ -283,7 +283,7 @@ inline constexpr std::uint32_t kFirstWindowColumn = 1 << 24;
 inline constexpr std::uint32_t kFirstGroupingColumn = 1 << 23;
 bool is_aggregate(std::string_view name);
 bool is_window_function(std::string_view name);
-// Of functions that are not written in SQL.
+// Whether a function that is not written in SQL has the name.
 bool is_builtin_function(std::string_view name);
 // The names that a call of such a function may have: "f", or "public.f"; empty: it is of another schema.
 std::string_view name_of_routine(const Json& name);

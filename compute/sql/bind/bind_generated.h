@@ -55,7 +55,7 @@ Result<std::set<std::string>> columns_of_generated(StatementBinder& binder, cons
 Status rename_in_generated(StatementBinder& binder, layout::Column& column, const std::string& table,
                            std::span<const layout::Column> columns, std::span<const layout::Column> renamed);
 
-// Of the table's indexes; null: they have no such columns.
+// The expressions of the table's indexes; null: they have no such columns.
 Result<std::shared_ptr<const std::vector<IndexExpression>>> bind_index_expressions(
     StatementBinder& binder, const storage::Table& table);
 // Leaves out the generated columns that an UPDATE of `assigned` does not change, and adds the others to

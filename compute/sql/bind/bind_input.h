@@ -32,7 +32,7 @@ struct BindInput {
   // The sequences that the statement reads as if they were tables.
   std::set<std::string, std::less<>> sequences;
   const procedure::ProcedureRegistry* procedures = nullptr;
-  // Those written in SQL that the statement calls.
+  // The routines written in SQL that the statement calls.
   std::map<std::string, std::shared_ptr<const RoutineSignature>, std::less<>> routines;
   // Of the procedure whose statement it is; null: it is the client's. Their types are `parameters`.
   const VariableScope* variables = nullptr;

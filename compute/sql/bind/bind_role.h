@@ -26,12 +26,12 @@ Result<Plan> bind_drop_owned(const Json& body);
 void require(StatementBinder& binder, const storage::TableRef& table, storage::Privileges privileges);
 // Of a table that a statement reads; the catalog's are readable by all users, except those with passwords.
 void require_read(StatementBinder& binder, const Source& source);
-// Of a view that is read, whose query needs the rights `of_query` of its owner.
+// For a view that is read, whose query needs the rights `of_query` of its owner.
 void require_view(StatementBinder& binder, const std::string& view, std::vector<RequiredRight> of_query);
-// Of the table that UPDATE or DELETE changes, before all others.
+// For the table that UPDATE or DELETE changes, before all others.
 void require_changed(StatementBinder& binder, const storage::TableRef& table, storage::Privileges privileges,
                      bool is_read);
-// Those that a part of the statement needs.
+// Adds the rights that a part of the statement needs.
 void require(StatementBinder& binder, const std::vector<RequiredRight>& of_part);
 // `kind`: "procedure" or "function".
 void require_execute(StatementBinder& binder, std::string_view routine, std::string_view kind);

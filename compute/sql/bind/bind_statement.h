@@ -88,7 +88,7 @@ Status bind_limits(ExpressionBinder& expressions, const Json& body, ErrorPlace* 
 
 Result<Plan> bind_select(StatementBinder& binder, const Json& body);
 Result<Plan> bind_copy(StatementBinder& binder, const Json& body);
-// Of a column that COPY names.
+// Checks a column that COPY names.
 Status check_copied(const layout::Column& column, ErrorPlace* place);
 // The table of COPY FROM, and the columns that its data has.
 Status bind_copied_columns(StatementBinder& binder, const Json& body, CopyFromPlan& copy);

@@ -72,7 +72,7 @@ class FromBinder {
   Result<Part> bind_subselect(const Json& body);
   // nullopt: it reads no table before it.
   Result<std::optional<Part>> bind_lateral(const Json& body, const Json& query);
-  // It sees the tables before it.
+  // The function sees the tables before it.
   Result<Part> bind_function(const Json& body);
   // A function or query on the right side of RIGHT JOIN gives rows that are there without the left side's.
   Status check_barred(const Expr& expr) const;

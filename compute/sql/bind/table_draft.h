@@ -27,15 +27,15 @@ class TableDraft {
   Status add_value();
   // `cascades`: with what depends on it in other tables.
   Status drop_column(std::string_view name, bool cascades);
-  // Of ALTER COLUMN TYPE: the old value is cast, unless USING says otherwise.
+  // ALTER COLUMN TYPE: the old value is cast, unless USING says otherwise.
   Status set_type(const Json& column_definition, std::string_view name);
-  // Of DROP EXPRESSION: the values of the generated column stay.
+  // DROP EXPRESSION: the values of the generated column stay.
   Status drop_expression(std::string_view name);
   Status set_not_null(std::string_view name);
   Status drop_not_null(std::string_view name);
   // False: the table has no such constraint. `cascades`: with the foreign keys that depend on it.
   Result<bool> drop_constraint(std::string_view name, bool cascades);
-  // Of VALIDATE CONSTRAINT; false: the table has no such constraint.
+  // VALIDATE CONSTRAINT; false: the table has no such constraint.
   bool validate_constraint(std::string_view name);
   // The objects that CASCADE has dropped.
   const std::vector<std::string>& cascaded() const { return cascaded_texts_; }
@@ -66,7 +66,7 @@ class TableDraft {
 
   TableDraft(StatementBinder& binder, storage::TableRef table) : binder_(binder), table_(std::move(table)) {}
   Status read_indexes();
-  // Of a column that is there in the old row.
+  // The value of a column that the old row has.
   ExprPtr old_value(std::string_view name) const;
   bool is_key_column(std::string_view name) const;
   void forget_row_id();

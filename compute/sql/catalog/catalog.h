@@ -43,7 +43,7 @@ struct CatalogRelation {
   storage::TableRef table;                 // of an index or a sequence: the table it belongs to
   storage::IndexRef index;                 // null for kind i: a primary key without an order
   std::uint32_t column = 0;                // of a sequence: the column that owns it
-  // Of kind S. Without a `table` no column owns it.
+  // The sequence of a relation of kind S. Without a `table` no column owns it.
   std::shared_ptr<const CatalogSequence> sequence;
   // Of kinds C and F: a CHECK, or a foreign key with the table that it references. They are not relations,
   // but have identities.
@@ -97,11 +97,11 @@ class Catalog {
   static Oid table_oid(const CatalogRelation& relation);
   static Oid index_oid(const storage::Index& index);
   static Oid primary_key_oid(const storage::Table& table);
-  // Of a table, or of another object that has its number from the same row.
+  // The oid of a table, or of another object that has its number from the same row.
   static Oid object_oid(std::uint32_t id);
   static Oid routine_oid(const storage::Routine& routine);
   static Oid library_routine_oid(std::string_view name);
-  // Of a label of an enumeration.
+  // The oid of a label of an enumeration.
   static Oid label_oid(TypeId enumeration, std::int64_t position);
   // Of a foreign key: the table that it references, its unique key there, and the name of that.
   static Oid referenced_oid(const CatalogRelation& foreign_key);

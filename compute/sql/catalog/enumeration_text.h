@@ -27,7 +27,7 @@ inline bool is_procedure(const storage::Routine& routine) {
 
 // As a routine's definition. Without id, key and version.
 std::string text_of(const Enumeration& enumeration);
-// Of a routine that is a type. corrupt_data.
+// The enumeration in a routine that is a type. Error corrupt_data.
 Result<Enumeration> enumeration_of(const storage::Routine& routine);
 
 // The types that names mean, for a session.

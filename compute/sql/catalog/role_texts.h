@@ -24,7 +24,7 @@ struct PrivilegeName {
 };
 // In the order of their letters in an aclitem.
 std::span<const PrivilegeName> privilege_names();
-// By a name in any case; 0: there is none.
+// The privilege of that name, in any case; 0: there is none.
 storage::Privileges privilege_of(std::string_view name);
 
 // The owner that is shown of an object: a superuser's where there is none. kNoRole while there are no roles.

@@ -16,7 +16,7 @@ struct SystemRelationRow {
   std::string_view columns;  // "name:type" as pg_type names it, separated by blanks
 };
 
-// They live as long as the process.
+// The rows live as long as the process.
 std::span<const SystemRelationRow> pg_catalog_relations();
 std::span<const SystemRelationRow> information_schema_relations();
 

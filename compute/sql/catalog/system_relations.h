@@ -29,7 +29,7 @@ struct SystemRelation {
   bool has_tableoid() const { return kind == 'r'; }
 };
 
-// They live as long as the process.
+// The relations live as long as the process.
 std::span<const SystemRelation> system_relations();
 
 }  // namespace namdb::sql

@@ -23,7 +23,7 @@ struct TypeRoutines {
   TypeRoutine send;
 };
 
-// Of arrays those of any array.
+// All array types have the same ones.
 const TypeRoutines& type_routines(TypeId type);
 std::span<const TypeRoutines> all_type_routines();
 std::optional<TypeRoutine> find_type_routine(std::string_view name);

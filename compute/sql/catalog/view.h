@@ -41,7 +41,7 @@ using ViewRef = std::shared_ptr<const View>;
 
 // As a routine's definition. Without id and version.
 std::string text_of(const View& view);
-// Of a routine that is a view. Error corrupt_data.
+// The view in a routine that is one. Error corrupt_data.
 Result<ViewRef> view_of(const storage::Routine& routine);
 
 }  // namespace namdb::sql

@@ -13,11 +13,11 @@ struct CopyOptions {
   char delimiter = '\t';
   std::string null_text = "\\N";
   bool header = false;  // the first line has the columns' names
-  // Of csv.
+  // The quote of csv.
   char quote = '"';
   char escape = '"';
 
-  // Those of the format, where nothing is said.
+  // The format's options, where the statement gives none.
   static CopyOptions of(CopyFormat format) {
     CopyOptions options;
     options.format = format;

@@ -50,7 +50,7 @@ class Accumulator {
     const Aggregate* aggregate;
     bool operator()(const Kept& left, const Kept& right) const;
   };
-  // They are sorted as they come: a sort of many would be one long step.
+  // Values are sorted as they come: a sort of many would be one long step.
   struct Collection {
     explicit Collection(const Aggregate* aggregate) : kept(ComesBefore{aggregate}) {}
     std::multiset<Kept, ComesBefore> kept;

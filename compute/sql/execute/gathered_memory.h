@@ -13,7 +13,7 @@
 
 namespace namdb::sql {
 
-// Of one clause.
+// The most memory of one clause.
 inline constexpr std::size_t kMaxGathered_bytes = 512 << 20;
 
 class GatheredMemory {

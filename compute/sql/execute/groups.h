@@ -59,7 +59,7 @@ class Groups {
     return found == by_integer_.end() ? nullptr : found->second;
   }
   Status find_group(Run& run, const EvalContext& context);
-  // Of GROUPING SETS.
+  // The next set of GROUPING SETS.
   void begin_set(std::size_t set);
   Status find_group_of_set(Run& run, const EvalContext& context, std::size_t set);
   Status find_by_bytes(MemoryBudget* budget);
@@ -77,13 +77,13 @@ class Groups {
   std::optional<std::uint32_t> by_column_;  // stored as an integer, and the only one of GROUP BY
   absl::flat_hash_map<std::int64_t, Group*> by_integer_;  // then: those of by_values_
   Group* of_null_ = nullptr;
-  // Of the row that is taken into account.
+  // The values of the row that is being added.
   std::vector<Datum> row_values_;
   std::string row_bytes_;
   Arena arena_;
   GatheredMemory memory_;
   std::vector<Datum> results_;
-  // Of the row that is taken into account: its group, and the accumulators that have it.
+  // The group of the row that is being added, and the accumulators that have it.
   Group* group_ = nullptr;
   std::size_t done_accumulators_ = 0;
   std::size_t done_sets_ = 0;  // of GROUPING SETS

@@ -53,7 +53,7 @@ class JoinFeed final : public RowFeed {
     std::vector<Row> input;                // of the tables before, and which of them is next
     std::size_t position = 0;
     std::vector<std::vector<txn::RowId>> found;  // by_key, by_index: for each row of the input
-    // Of the input's next row: whether its matches have begun, and the next one of them.
+    // For the input's next row: whether its matches have begun, and the next one of them.
     bool begun = false;
     bool matched = false;
     std::size_t next_found = 0;

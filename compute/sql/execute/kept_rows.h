@@ -62,7 +62,7 @@ class CursorSink final : public InnerSink {
     return (kept_ != nullptr && kept_->wants_count()) || (gives_rows_ && outer().congested());
   }
   reactor::Task<Status> relieve() override;
-  // Of rows that are all kept and not given on.
+  // For rows that are all kept and not given on.
   std::uint64_t position() const override { return rows_; }
   bool rewind(std::uint64_t position) override;
 

@@ -31,7 +31,7 @@ class LockedRows {
 
   // A run of the query whose rows become the portion, which is empty then.
   Run begin_portion(const Run& run);
-  // It has run, or failed.
+  // The portion has run, or failed.
   static void end_portion(const Run& run);
   std::size_t size() const { return portion_.size(); }
   // Locks the portion's rows. Others have their turns. Error lock_not_available: NOWAIT.
@@ -55,7 +55,7 @@ class LockedRows {
     bool is_claimed = false;
   };
   bool is_found_apart(const Run& run) const;
-  // Those of the portion.
+  // Finds the wanted rows of the portion.
   Status find_wanted(std::vector<Wanted>& wanted);
   reactor::Task<Status> claim(Run& run, std::vector<Wanted>* wanted);
   // Notes the rows as they are now.
@@ -64,7 +64,7 @@ class LockedRows {
   Status check_locked(Run& run, const Wanted& wanted);
   // The row cannot be locked.
   Status leave_out(const Wanted& wanted);
-  // Of a row that was found apart.
+  // Gives a row that was found apart.
   reactor::Task<Status> give_as_it_is(Run& run, const Wanted* wanted);
 
   const SelectPlan& plan_;

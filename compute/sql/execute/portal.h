@@ -92,7 +92,7 @@ struct Portal {
     storage = std::string();
     memory.release();
   }
-  // It cannot be used any more. Its plan stays, for it may be running.
+  // The portal cannot be used any more. Its plan stays, for it may be running.
   void end() {
     valid = false;
     cursor.reset();

@@ -55,7 +55,7 @@ class ProcedureTransaction final : public txn::Transaction {
 
  private:
   Status check(std::span<const txn::RowId> rows) const;
-  // Of the rows that were requested since the last fetch, too.
+  // Also checks the rows that were requested since the last fetch.
   Status check_requested();
 
   txn::Transaction& transaction_;

@@ -16,14 +16,14 @@ class RowFilter {
  public:
   // `condition` outlives the filter; null: every row is selected.
   explicit RowFilter(const Expr* condition);
-  // Of a table of a join.
+  // The filter of a table of a join.
   explicit RowFilter(const JoinedSource& joined);
 
   // Whether one of the comparisons is not true of the context's row. It cannot fail.
   bool rejects(const EvalContext& context) const;
   // The comparisons are all of the condition.
   bool is_stored() const { return rest_.empty(); }
-  // Of the context's row. When the work is paused it is called again.
+  // Decides on the context's row. If the work is paused it is called again.
   Status select(const EvalContext& context, bool& selected) const;
 
  private:

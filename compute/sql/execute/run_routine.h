@@ -82,7 +82,7 @@ class RoutineRun {
   const Datum& value(std::uint32_t slot) const { return values_[slot]; }
   // All of it, once.
   reactor::Task<Status> run();
-  // Of a function that gives rows; a function that returns no set has one.
+  // The rows of a function that gives rows; a function that returns no set has one.
   std::shared_ptr<const RoutineRows> take_rows() { return std::move(rows_); }
 
  private:

@@ -17,7 +17,7 @@ class SourceFeed final : public RowFeed {
  public:
   // The source outlives the feed.
   explicit SourceFeed(const Source& source);
-  // Of a table of a join.
+  // The feed of a table of a join.
   explicit SourceFeed(const JoinedSource& joined);
   // If it is a scan (SourceScan::read_only).
   void read_only(std::vector<std::uint32_t> columns) { scan_.read_only(std::move(columns)); }

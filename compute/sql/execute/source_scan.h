@@ -17,7 +17,7 @@ class SourceScan {
  public:
   // The source outlives the scan.
   explicit SourceScan(const Source& source) : source_(source) {}
-  // Of a whole table; before the first rows: the others of its columns need not be right.
+  // For a whole table, before the first rows: the values of other columns are undefined from then on.
   void read_only(std::vector<std::uint32_t> columns) { columns_ = std::move(columns); }
 
   // Replaces `rows` by the next ones; empty at the end. `limit` is the number that will probably be read; 0:

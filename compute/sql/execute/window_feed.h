@@ -43,7 +43,7 @@ class WindowFeed final : public RowFeed {
   reactor::Task<Status> calculate_partition(Run& run, std::size_t call, Rows partition);
   reactor::Task<Status> accumulate(Run& run, std::size_t call, Rows partition);
   Status value_of_row(const WindowCall& call, Rows partition, std::size_t at, Datum& out);
-  // Of a row of the frame.
+  // The value of a row of the frame.
   Status value_of_frame(const WindowCall& call, Rows partition, std::size_t at, Datum& out);
   Status keep(Run& run, std::size_t bytes);
   bool same_values(const std::vector<OrderItem>& items, std::size_t first, std::size_t left,

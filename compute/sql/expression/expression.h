@@ -60,7 +60,7 @@ struct SessionFacts {
   }
 };
 
-// Of a session, or of none.
+// The time context of a session, or without one.
 inline TimeContext time_of(const SessionFacts* facts) {
   return facts == nullptr ? TimeContext() : facts->time();
 }

@@ -52,7 +52,7 @@ class LongValues {
   void note_written(const layout::RowView& row);
   // The row has the value no more: its bytes are to be deleted.
   void note_gone(std::string_view place);
-  // Of all values of the row.
+  // Notes that all values of the row are gone.
   void note_gone(const layout::RowView& row);
 
   bool has_work() const { return state_ != nullptr && (!state_->written.empty() || !state_->gone.empty()); }

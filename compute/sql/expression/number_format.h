@@ -11,7 +11,7 @@ namespace namdb::sql {
 
 // Appends the number. Errors: syntax_error of a picture that contradicts itself; numeric_out_of_range.
 Status append_formatted(std::string& out, const Decimal& number, std::string_view picture);
-// Of a number with so many sure digits: 15 of double precision, 6 of real.
+// `digits`: the sure digits of the number: 15 for double precision, 6 for real.
 Status append_formatted(std::string& out, double number, int digits, std::string_view picture);
 
 }  // namespace namdb::sql

@@ -39,7 +39,7 @@ struct StatementState {
   absl::flat_hash_map<const void*, std::span<const std::span<const Datum>>> working;
   // The owners of the rows of WITH that are kept, which are among `working`.
   std::vector<std::shared_ptr<const void>> written;
-  // Of the last call by that expression.
+  // The rows of the last call by that expression.
   absl::flat_hash_map<const Expr*, std::shared_ptr<const RoutineRows>> routine_rows;
   mutable RegexPatterns patterns;  // a cache
 

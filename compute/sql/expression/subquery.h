@@ -30,7 +30,7 @@ struct SubqueryRows {
   std::shared_ptr<const void> memory;  // their part of the memory of all clients
 };
 
-// Of the subqueries that do not depend on the row.
+// The results of the subqueries that do not depend on the row.
 class SubqueryResults {
  public:
   // Null: it has not run.
@@ -48,7 +48,7 @@ class SubqueryResults {
 };
 
 bool is_subquery(const Expr& expr);
-// It is one, or has one in it.
+// Whether the expression is a subquery, or contains one.
 bool contains_subquery(const Expr& expr);
 // The number of arguments that the expression compares with the subquery's rows: those of a value or a row.
 // The arguments behind them are the values of the rows around it that the subquery reads.

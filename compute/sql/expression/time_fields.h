@@ -16,10 +16,10 @@ namespace namdb::sql {
 // timestamptz. Errors invalid_parameter_value, feature_not_supported: `type` has no such field.
 Result<Decimal> clock_field(std::string_view field, TypeId type, std::int64_t clock_us,
                             std::optional<std::int64_t> offset_s);
-// Of a date, not infinite: also of one beyond the range of timestamps.
+// The field of a finite date, also of one beyond the range of timestamps.
 Result<Decimal> field_of_date(std::string_view field, std::int64_t days);
 Result<Decimal> interval_field(std::string_view field, const Interval& interval);
-// Of an infinite time: NULL is false; otherwise it would be infinite, too.
+// For an infinite time: false: the field is NULL; true: the field is infinite, too.
 bool grows_with_time(std::string_view field);
 
 // Without what is smaller than the field.

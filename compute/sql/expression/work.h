@@ -79,9 +79,9 @@ class Work {
   bool waits_for_catalog() const { return waits_for_catalog_; }
   // Pauses an evaluation that needs what is wanted of `values`.
   Status wait_for_long_values(LongValues& values);
-  // Of the pause; null: it waits for none.
+  // The long values that the pause waits for; null: none.
   LongValues* waiting_long_values() const { return long_values_; }
-  // Of the pause; null: there is none.
+  // The call that the pause waits for; null: none.
   const Expr* waiting_call() const { return call_; }
   const std::vector<Datum>& waiting_arguments() const { return arguments_; }
 

@@ -61,7 +61,7 @@ struct DiscardPlan {
   bool temporary = false;  // its temporary tables
 };
 
-// Of portals, among which cursors are.
+// Closes portals, among which cursors are.
 struct ClosePlan {
   std::string name;  // empty: all
 };

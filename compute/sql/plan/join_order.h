@@ -23,7 +23,7 @@ struct JoinTable {
   std::uint32_t columns = 0;
   JoinKind kind = JoinKind::inner;
   std::vector<ExprPtr> on;  // of an outer join: conditions of a match
-  // Of FULL JOIN: conditions of the table's rows, before they are joined.
+  // FULL JOIN: conditions of the table's rows, before they are joined.
   std::vector<ExprPtr> own;
   bool begins_full = false;  // it is the left side of FULL JOIN, and comes first
   std::span<const storage::IndexRef> indexes;

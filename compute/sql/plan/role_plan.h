@@ -45,7 +45,7 @@ struct RoleOptions {
   bool has_password = false;
   std::optional<std::string> password;  // none: NULL
 
-  // Of any but a password.
+  // Whether it changes an attribute other than the password.
   bool changes_attributes() const {
     return superuser || login || inherit || create_role || create_database || replication ||
            bypass_row_security || connection_limit || valid_until;

@@ -77,7 +77,7 @@ struct LeaveStep {
 };
 struct ReturnStep {
   ExprPtr value;  // null: the output parameters are the result, or there is none
-  // Of the value to the result, when the function ends: SlotTarget's.
+  // Converts the value to the result's type when the function ends, as SlotTarget's conversion does.
   ExprPtr conversion;
   bool is_end_of_function = false;  // without a word of RETURN
 };

@@ -44,7 +44,7 @@ struct Aggregate {
   ExprPtr filter;
   std::vector<OrderItem> order;  // of array_agg and string_agg; empty: as the rows come
   bool distinct = false;         // equal values count once
-  // It keeps its values, whose order counts.
+  // Whether it keeps its values, whose order counts.
   bool collects() const { return kind >= AggregateKind::array; }
   Type type;
 
@@ -134,7 +134,7 @@ struct DerivedTable {
   std::shared_ptr<const WindowCalls> windows;
 };
 
-// Of a subquery of an expression. No other class derives from Subquery.
+// The plan of a subquery of an expression. No other class derives from Subquery.
 struct SubqueryPlan final : Subquery {
   explicit SubqueryPlan(SelectPlan select) : query(std::move(select)) {}
   SelectPlan query;

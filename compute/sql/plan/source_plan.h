@@ -124,7 +124,7 @@ struct Source {
   // Each key has at most one row. Empty: a scan.
   std::vector<std::vector<ExprPtr>> key;
   std::unique_ptr<IndexPath> index_path;  // only if there is no key; null: none
-  // Of the table's indexes; null: they have none.
+  // The expressions of the table's indexes; null: they have none.
   std::shared_ptr<const std::vector<IndexExpression>> index_expressions;
   ExprPtr filter;  // all of WHERE; null: every row
 };

@@ -39,7 +39,7 @@ struct WindowFrame {
   // How far off these are. bigint, but of a range; null: neither `preceding` nor `following`.
   ExprPtr start_offset;
   ExprPtr end_offset;
-  // Of a range: the values of the order's one expression that are so far off; otherwise null.
+  // In a range: the values of the order's one expression at that distance; otherwise null.
   ExprPtr start_value;
   ExprPtr end_value;
 

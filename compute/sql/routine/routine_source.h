@@ -25,7 +25,7 @@ class RoutineSource {
   RoutineSource& operator=(const RoutineSource&) = delete;
 
   const std::shared_ptr<const RoutineSignature>& signature() const { return signature_; }
-  // Of a routine in PL/pgSQL.
+  // The tree of a routine in PL/pgSQL.
   const PlpgsqlTree& tree() const { return tree_; }
   // The statement, or `SELECT expression`, of a PLpgSQL_expr.
   Node fragment(const Json& expression) const;
@@ -37,7 +37,7 @@ class RoutineSource {
     std::vector<std::string> names;  // table, and column; or a variable
   };
   const DeclaredType& type(std::string_view text) const;
-  // Of a routine in SQL.
+  // The statements of a routine in SQL.
   const SyntaxTree& statements() const { return statements_; }
 
   std::vector<std::string> tables(const procedure::ProcedureRegistry& procedures) const;
@@ -47,7 +47,7 @@ class RoutineSource {
   RoutineSource() = default;
   std::optional<SyntaxError> parse_body(const std::string& definition);
   std::optional<SyntaxError> parse_expression(const std::string& definition);
-  // Of RETURN: whether there is a value where there must be one.
+  // Whether RETURN has a value where it must have one.
   Status check_return(std::string_view step, const Json& body) const;
   std::optional<SyntaxError> parse_fragments();
   std::optional<SyntaxError> parse_fragment(std::string_view step, std::string_view member, const Json& body);

@@ -15,7 +15,7 @@ namespace namdb::sql {
 
 // All views of the catalog of now.
 reactor::Task<Result<std::vector<ViewRef>>> read_views(txn::Engine* engine);
-// Of a routine of the catalog, perhaps from the cache, which may be null.
+// The signature of a routine of the catalog, perhaps from the cache, which may be null.
 Result<std::shared_ptr<const RoutineSignature>> read_signature(const storage::RoutineRef& routine,
                                                                const SessionFacts& facts,
                                                                RoutineCache* cache);

@@ -36,7 +36,7 @@ class CursorMoves {
   };
   static constexpr std::uint64_t kAllRows = ~std::uint64_t{0};
 
-  // They outlive it.
+  // All outlive it.
   CursorMoves(Source& source, reactor::Executor& executor, Work& work, const txn::Interrupt& interrupt)
       : source_(source), executor_(executor), work_(work), interrupt_(interrupt) {}
 

@@ -17,7 +17,7 @@ struct Drop {
   bool silently = false;  // without a word of what CASCADE drops
 };
 
-// Of a relation whose dependents were found when the drop was asked for.
+// The drop of a relation whose dependents were found when the drop was requested.
 inline Drop silent_drop(RelationKind kind, const std::string& name) {
   Drop drop;
   drop.kind = kind;

@@ -19,14 +19,14 @@ namespace namdb::sql {
 
 class KnownTypes {
  public:
-  // They outlive it.
+  // All outlive it.
   KnownTypes(txn::Engine& engine, SessionFacts& facts, const BlockChanges& block)
       : engine_(engine), facts_(facts), block_(block) {}
 
   // Takes over the types that statements have made, as they are now.
   reactor::Task<Status> read();
   bool are_current() const;
-  // They are read again before they are used the next time.
+  // The types are read again before their next use.
   void forget() { version_ = 0; }
   // Called after a statement that missed labels. Error catalog_changed: the statement may have met values
   // whose labels the session had not read yet, so its rows are not shown; the next attempt knows the labels.
@@ -38,7 +38,7 @@ class KnownTypes {
   }
   // The same before a statement is bound that may name one.
   reactor::Task<Status> follow(const BindInput* input);
-  // Of a type that the session knows; null: there is none any more.
+  // The catalog's entry of a type that the session knows; null: there is none any more.
   storage::RoutineRef entry_of(const std::string& name) const;
 
  private:

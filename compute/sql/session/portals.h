@@ -13,7 +13,7 @@
 
 namespace namdb::sql {
 
-// Of one session: the portals' parameters, and the texts of cursors.
+// The most bytes in one session of its portals' parameters and its cursors' texts.
 inline constexpr std::size_t kMaxPortal_bytes = 64 << 20;
 
 class Portals {
@@ -41,7 +41,7 @@ class Portals {
   // The number of the next one, and of the last one.
   std::uint64_t next_number() { return ++made_; }
   std::uint64_t last_number() const { return made_; }
-  // Those that were made later cannot be used any more.
+  // Ends the portals that were made later.
   void end_later(std::uint64_t number);
   // After a commit: of cursors WITH HOLD.
   void mark_held();

@@ -34,7 +34,7 @@ class PreparedStatements {
   void close(std::string_view name);
   // All that have a name.
   void close_all();
-  // Those that have a name.
+  // The statements that have a name.
   std::vector<PreparedObject> objects() const;
 
  private:

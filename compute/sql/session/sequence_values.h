@@ -21,7 +21,7 @@ namespace namdb::sql {
 
 class SequenceValues {
  public:
-  // They outlive it. `sequences`: null: there are none, and only serial() is called.
+  // All outlive it. `sequences`: null: there are none, and only serial() is called.
   SequenceValues(txn::Engine& engine, txn::Sequences* sequences, SessionRights& rights)
       : engine_(engine), sequences_(sequences), rights_(rights) {}
 

@@ -336,7 +336,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   reactor::Task<void> drop_all_temporary();
   // Before a commit: deletes the rows of tables with ON COMMIT DELETE ROWS.
   reactor::Task<Status> empty_temporary(txn::Transaction* transaction);
-  // Those of ON COMMIT DROP join the drops of the block.
+  // Tables with ON COMMIT DROP join the drops of the block.
   void drop_temporary_at_commit();
 
   // --- session_types.cc ---
@@ -473,7 +473,7 @@ class Session final : private WaitingFunctions, private SessionObjects, private 
   CallScratch call_scratch_;
   std::unique_ptr<txn::Session> txn_session_;
   State state_ = State::idle;
-  // Of the block.
+  // The savepoints of the block.
   std::vector<Savepoint> savepoints_;
   BlockChanges block_;
   bool block_read_only_ = false;

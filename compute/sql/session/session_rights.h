@@ -27,7 +27,7 @@ namespace namdb::sql {
 
 class SessionRights {
  public:
-  // They outlive it. The facts have the user who has logged in.
+  // All outlive it. The facts have the user who has logged in.
   SessionRights(txn::Engine& engine, SessionFacts& facts, Settings& settings)
       : engine_(engine), facts_(facts), settings_(settings), authenticated_user_(facts.user) {}
 
@@ -48,7 +48,7 @@ class SessionRights {
   // insufficient_privilege.
   reactor::Task<Status> check_rights(std::span<const RequiredRight> rights);
   reactor::Task<Status> check_rights(const Plan* plan, PreparedStatement* prepared);
-  // That check would find nothing, as it did last time.
+  // Whether that check is known to find nothing, as it did last time.
   bool rights_are_known(const Plan& plan, const PreparedStatement& prepared);
   // Before a commit: nothing, unless roles have changed since the statement began.
   Status check_rights_again(const Plan& plan);
@@ -57,7 +57,7 @@ class SessionRights {
   Status check_table_owner(const storage::Table& table);
   // Whether the session may make objects.
   Status check_may_create();
-  // Of nextval() and its like.
+  // For nextval() and its like.
   reactor::Task<Status> check_sequence(std::string_view function, std::string name);
 
  private:
@@ -65,7 +65,7 @@ class SessionRights {
   void bind_role(const std::string& name);
   std::uint32_t bound_role(const std::string& name) const;
   storage::Privileges privileges_of(const storage::SecuredObject& object);
-  // Those of the view's owner.
+  // The privileges of the view's owner.
   storage::Privileges privileges_of_owner(const std::string& view,
                                           const storage::SecuredObject& object) const;
   Status check_known_rights(std::span<const RequiredRight> rights);

@@ -61,7 +61,7 @@ class TemporaryTables final : public TemporaryNames {
   // Keeps what the engine knows of them now.
   void look();
 
-  // It is there no more, or not under the prefix of now.
+  // The table is gone, or has another prefix than the present one.
   bool is_gone(const TemporaryTable& table) const;
   // The session has made a table of that name, or dropped it. Nothing if it is not temporary.
   void note(const std::string& stored_name, bool is_emptied);
@@ -77,7 +77,7 @@ class TemporaryTables final : public TemporaryNames {
 
   // Before a table of that name is made: the one that is gone and has the name; null: there is none.
   std::shared_ptr<const TemporaryTable> replaced_by(const std::string& stored_name) const;
-  // It has its name again, as the table that replaced it is undone. Nothing if it is null.
+  // Gives `replaced` its name back, as the table that replaced it is undone. Does nothing if it is null.
   void put_back(const TemporaryTable* replaced);
   // DROP TABLE IF EXISTS in a block, of one that is gone; and the block's commit.
   void drop_gone(const std::string& stored_name);

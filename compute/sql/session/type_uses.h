@@ -23,7 +23,7 @@ namespace namdb::sql {
 
 class TypeUses {
  public:
-  // They outlive it. `routines`: may be null.
+  // All outlive it. `routines`: may be null.
   TypeUses(txn::Engine& engine, SessionFacts& facts, const BlockChanges& block, RoutineCache* routines,
            KnownTypes& types, StatementParser& parser)
       : engine_(engine), facts_(facts), block_(block), routines_(routines), types_(types), parser_(parser) {}

@@ -14,7 +14,7 @@ class RoleTexts {
  public:
   RoleTexts(const VirtualTableInput& input, Arena& arena);
 
-  // Of an index: its table's.
+  // The owner of a relation; of an index that of its table.
   Oid owner_oid(const CatalogRelation& relation) const;
   std::string owner_name(const CatalogRelation& relation) const;
   Oid system_owner_oid() const;

@@ -24,7 +24,7 @@ class CatalogRowWriter {
     Row& text(std::string_view column, std::string_view value) {
       return set(column, Datum::of_text(writer_.arena_.copy(value)));
     }
-    // Of an array, or NULL.
+    // Sets an array, or NULL.
     Row& set(std::string_view column, const Datum& value);
 
    private:

@@ -38,7 +38,7 @@ struct SettingDefinition {
 };
 
 std::span<const SettingDefinition> setting_definitions();
-// By a name in any case; null for a custom setting.
+// The setting of that name, in any case; null for a custom setting.
 const SettingDefinition* find_setting(std::string_view name);
 // Checks a value, and gives it the form in which it is shown. invalid_parameter_value.
 Status normalize(const SettingDefinition& definition, std::string_view value, std::string& out);

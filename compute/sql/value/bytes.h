@@ -26,7 +26,7 @@ void append_big_endian(std::string& out, T value) {
   out.append(bytes.data(), bytes.size());
 }
 
-// Of at most eight bytes.
+// The number in at most eight bytes.
 inline std::uint64_t big_endian(std::string_view bytes) {
   std::uint64_t value = 0;
   for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);

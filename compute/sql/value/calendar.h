@@ -39,9 +39,9 @@ std::int64_t day_of_year(const CalendarDate& date);
 // From 0, a Sunday, to 6.
 std::int64_t day_of_week(std::int64_t days);
 
-// Of the year, which counts through 0; there is no century 0.
+// The century of the year, which counts through 0; there is no century 0.
 std::int64_t century_of(std::int64_t year);
-// Of 2000-01-01.
+// The Julian day of 2000-01-01.
 inline constexpr std::int64_t kJulianDay = 2'451'545;
 
 // A week of ISO 8601 begins with a Monday, and belongs to the year that has most of it.

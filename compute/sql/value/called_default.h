@@ -10,7 +10,7 @@ namespace namdb::sql {
 
 // The time of the insert, of a column that tells_time(). Constants are kept in ISO 8601.
 inline constexpr std::string_view kNowDefault = "now";
-// Of a uuid.
+// The default of a uuid.
 inline constexpr std::string_view kUuidDefault = "gen_random_uuid()";
 
 inline bool tells_time(const layout::Column& column) {

@@ -32,7 +32,7 @@ inline int hex_digit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Of ASCII letters; others stay.
+// Changes ASCII letters; others stay.
 inline std::string in_lower_case(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;

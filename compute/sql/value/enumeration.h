@@ -48,7 +48,7 @@ std::optional<std::int64_t> new_position(const std::vector<Enumeration::Value>& 
 
 // From now on it is known, unless a newer version of it is.
 void know_enumeration(Enumeration enumeration);
-// Of an enumeration's type, or of an array of it; null: nothing is known of it.
+// The enumeration of that type, or of an array of it; null: nothing is known of it.
 const Enumeration* known_enumeration(TypeId made);
 
 // The label of a value, and the value of a label. invalid_text. A label that is not known is "???", and is

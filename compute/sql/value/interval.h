@@ -27,7 +27,7 @@ inline constexpr std::int32_t kAllFields = 0x7fff;
 inline constexpr std::int32_t kAnyDigits = 0xffff;
 // The interval with the fields and digits that the modifier names; -1: all.
 Interval restricted(const Interval& interval, std::int32_t modifier);
-// Of "interval(3)" or "interval day to second(3)" the text behind the name.
+// The text behind the name in "interval(3)" or "interval day to second(3)".
 std::string interval_fields(std::int32_t modifier);
 
 // That form, words for units ("2 hours ago"), and ISO 8601 ("P1DT2H"). Of the fields that a type names the

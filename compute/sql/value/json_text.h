@@ -31,7 +31,7 @@ JsonValue json_value(std::string_view text);
 class JsonDocument {
  public:
   explicit JsonDocument(std::string_view text);
-  // Of the whole text.
+  // The value of the whole text.
   JsonValue value() const;
 
   struct Container {

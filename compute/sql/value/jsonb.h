@@ -29,7 +29,7 @@ Status finish_jsonb(std::string_view text, Arena& arena, Datum& out);
 int compare_jsonb(std::string_view left, std::string_view right);
 // The order of an object's keys, which are in quotes.
 int compare_json_keys(std::string_view left, std::string_view right);
-// Of two numbers in the normal form.
+// Compares two numbers in the normal form.
 int compare_json_numbers(std::string_view left, std::string_view right);
 // Appends bytes that are the same of equal values, and of these only.
 void append_equal_jsonb(std::string& bytes, std::string_view value);

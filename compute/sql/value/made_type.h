@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kFirstMadeType = 1 << 16;
 inline bool is_made(TypeId type) {
   return static_cast<std::uint32_t>(type) >= kFirstMadeType;
 }
-// Of the enumeration with that id.
+// The type of the enumeration with that id.
 inline TypeId enumeration_type(std::uint32_t id) {
   return static_cast<TypeId>(kFirstMadeType + id * 2);
 }

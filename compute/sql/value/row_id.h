@@ -30,7 +30,7 @@ inline bool is_hidden(const layout::Column& column) {
   return is_row_id(column) || is_index_column(column);
 }
 
-// Those that clients see.
+// The columns that clients see.
 inline std::span<const layout::Column> shown_columns(const layout::Schema& schema) {
   std::span<const layout::Column> columns = schema.columns();
   while (!columns.empty() && is_hidden(columns.back())) columns = columns.first(columns.size() - 1);

@@ -36,7 +36,7 @@ void append_uuid_text(std::string& out, std::string_view bytes);
 Status parse_uuid_text(std::string_view text, Arena& arena, Datum& out);
 // "\\x00ff".
 void append_bytea_text(std::string& out, std::string_view bytes);
-// That form, and the one with escapes.
+// Reads that form, and the one with escapes.
 Status parse_bytea_text(std::string_view text, Arena& arena, Datum& out);
 
 // Error invalid_text: the text is not JSON.

@@ -19,7 +19,7 @@ struct CompareReport {
   std::vector<Picture> pictures;
 };
 
-// Of a plan whose trials have been run. `preface`: how they were, for people.
+// The report on a plan whose trials have been run. `preface`: how they were run, for people.
 CompareReport compare_report(const ComparePlan& plan, const std::string& preface);
 nlohmann::ordered_json to_json(const ComparePlan& plan);
 

@@ -34,7 +34,7 @@ struct HybridReport {
 
   const Trial& best() const { return finalists.front(); }
   const Trial& best_pure() const;
-  // Of throughput.
+  // The best code's throughput over that of the best pure code.
   double ratio_to_best_pure() const;
 };
 

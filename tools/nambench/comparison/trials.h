@@ -19,13 +19,13 @@ struct Trial {
   std::vector<Measurement> runs;
 
   Spread of(double Measurement::* figure) const;
-  // Of each type: conflicts as the median, the others as the greatest of all runs.
+  // The attempts of each type: conflicts as the median, the others as the greatest of all runs.
   std::vector<TypeAttempts> attempts() const;
-  // Of the run whose whole is the median, so that they add up.
+  // The shares of the run whose whole is the median, so that they add up.
   std::vector<support::TimeShare> time_shares() const;
 };
 
-// Of all of them, in their order.
+// Pointers to all trials, in their order.
 std::vector<Trial*> pointers(std::vector<Trial>& trials);
 
 // Runs one subject once, such as run_subject().

@@ -19,7 +19,7 @@ struct MemoryUse {
   }
 };
 
-// Of the calling thread so far.
+// The memory use of the calling thread so far.
 MemoryUse memory_use();
 
 }  // namespace namdb::nambench

@@ -23,7 +23,7 @@ struct FabricReadResult {
   double plain_ns = 0;
   double single_ns = 0;   // a batch of one, awaited
   double batched_ns = 0;  // batches of 16
-  // Of the bytes that were read: equal for all three ways, and for equal options.
+  // A hash of the bytes that were read: equal for all three ways, and for equal options.
   std::uint64_t hash = 0;
 };
 

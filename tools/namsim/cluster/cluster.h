@@ -81,7 +81,7 @@ class Cluster {
   }
   // With copies: the one that serves the region. There is one then.
   MemoryProcess& memory(std::size_t server);
-  // Of a cluster with a configuration store.
+  // The hosts of a cluster with a configuration store.
   CopyHosts& hosts() { return *hosts_; }
   fabric::sim::SimWorld& world() { return world_; }
 

@@ -17,7 +17,7 @@ namespace namdb::sim {
 // Of the databases of all runs, and where each is on its server's disk.
 inline constexpr std::uint64_t kDatabaseId = 0x6e61'6d64'62ULL;
 inline const std::string kDatabaseFolder = "data/memory";
-// Of each operation of a disk, and up to so much more.
+// The latency of a disk operation, in ns: this much, and up to the spread more.
 inline constexpr std::uint64_t kDiskLatency_ns = 10'000;
 inline constexpr std::uint64_t kDiskLatencySpread_ns = 90'000;
 

@@ -65,15 +65,15 @@ class CopyHosts {
   const placement::Configuration& stored() const { return shared_.stored.configuration; }
   // The machine at that address.
   std::size_t at(const std::string& address) const;
-  // By the store. Before there is one: host 0.
+  // The region's primary by the store; host 0 before there is one.
   std::size_t primary(std::size_t server) const;
-  // Of the region's other hosts the one at that position, in a cluster with so many copies.
+  // The region's other host at that position, in a cluster with so many copies.
   std::size_t copy(std::size_t server, std::size_t position) const;
   // Null: no process is there.
   fabric::sim::SimNode* node(std::size_t host) {
     return machines_[host].process == nullptr ? nullptr : machines_[host].process->node;
   }
-  // It serves the region, by the store and itself. Null: none does now.
+  // The process that serves the region, by the store and by itself. Null: none does now.
   MemoryProcess* serving(std::size_t server);
   bool all_serve();
   // The same, and each other host that lives is a copy in sync.

@@ -23,7 +23,7 @@ struct ZeroedAllocator {
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) { ::munmap(memory, count * sizeof(T)); }
-  // It is zero already.
+  // The memory is zero already.
   template <typename U>
   void construct(U*) {}
   friend bool operator==(const ZeroedAllocator&, const ZeroedAllocator&) { return true; }

@@ -32,7 +32,7 @@ struct ReadEntry {
 
 struct Versions {
   std::vector<VersionEntry> entries;
-  // Of other transactions' versions, by transactions that take part.
+  // Reads of other transactions' versions, by transactions that take part.
   std::vector<ReadEntry> reads;
   // By transaction. Effective: committed, or of unknown outcome and a write of it was read.
   std::vector<bool> effective;

@@ -77,7 +77,7 @@ class CrashWorkload {
   std::uint64_t unknown() const { return count(Outcome::unknown) + count(Outcome::running); }
   // How often a session was told that commits with early answers may be lost.
   std::uint64_t told() const { return told_; }
-  // Of the last read: unknown attempts that turned out to have happened.
+  // In the last read: unknown attempts that turned out to have happened.
   std::uint64_t unknown_there() const;
 
  private:

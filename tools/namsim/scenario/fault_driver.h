@@ -44,7 +44,7 @@ class FaultDriver {
   void heal();
   // All faults have begun.
   bool over() const { return pending_.empty() && due_.empty(); }
-  // Those that did something.
+  // Faults that did something.
   const FaultCounts& happened() const { return happened_; }
 
  private:

@@ -27,7 +27,7 @@ struct GrowthVerdict {
 // Small pieces of memory, and everything that comes now and then comes each millisecond.
 ClusterOptions growing_cluster();
 
-// Of all tables on all memory servers.
+// The growth of all tables on all memory servers.
 struct SeenGrowth {
   std::uint64_t doublings = 0;
   std::uint64_t other_array_bytes = 0;

@@ -10,7 +10,7 @@ class ChurnWorkload final : public Workload {
  public:
   using Workload::Workload;
 
-  // Of the rows, not of their companions.
+  // The schema of the rows, not of their companions.
   static layout::Schema schema();
   reactor::Task<Status> load(txn::Engine& engine) override;
   std::unique_ptr<WorkloadClient> open_client(txn::Engine& engine) override;

@@ -39,7 +39,7 @@ class SchemaWorkload final : public Workload {
 
   procedure::ProcedureRegistry procedures_;
   std::uint64_t creations_ = 0;
-  // By version: the register that it was written to.
+  // The register that each version was written to.
   std::map<history::Version, history::Key> written_;
 };
 

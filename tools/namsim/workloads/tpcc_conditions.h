@@ -13,7 +13,7 @@
 
 namespace namdb::sim {
 
-// By position of the table (workloads::tpcc::TableIndex).
+// The rows by position of the table (workloads::tpcc::TableIndex).
 using TpccRows = std::array<std::vector<layout::Row>, 9>;
 
 using OrderName = workloads::tpcc::Conditions::Name;

@@ -30,7 +30,7 @@ class WireWorkload final : public AppendWorkload {
   reactor::Task<history::Outcome> run_call(WireClient* client, std::size_t record);
   // True if the statement was answered; else it is judged, and the transaction is aborted.
   bool usable(const WireAnswer& answer);
-  // Of the statement that commits.
+  // The outcome of the statement that commits.
   history::Outcome outcome_of(const WireAnswer& answer);
   std::vector<std::uint64_t> draw_keys(std::uint64_t most);
 

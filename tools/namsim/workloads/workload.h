@@ -111,7 +111,7 @@ class Workload {
   bool gone_ = false;
 };
 
-// Of an error: the connection to a memory server was lost on the way.
+// Whether the error says that the connection to a memory server was lost on the way.
 bool lost_connection(const Status& status);
 // The transaction lasted longer than E.
 bool grew_old(const Status& status);

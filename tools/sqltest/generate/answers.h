@@ -35,7 +35,7 @@ class Connection {
 
   // By the simple protocol, or by the extended one with results in binary form, or with parameters.
   void send(const std::string& sql, bool binary, const std::vector<std::string>& parameters = {});
-  // Of several statements that of the last one.
+  // The answer; of several statements that of the last one.
   Answer receive();
   Answer ask(const std::string& sql);
   // The columns that the statement would give, as the extended protocol's Describe says it; no rows.

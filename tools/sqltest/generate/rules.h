@@ -19,9 +19,9 @@ const std::map<std::string, std::vector<Rule>>& expression_rules();
 
 // Types that have columns and literals.
 const std::vector<std::string>& all_types();
-// Those whose values can be compared.
+// The types whose values can be compared.
 const std::vector<std::string>& comparable_types();
-// Those of which there are arrays.
+// The types of which there are arrays.
 const std::vector<std::string>& element_types();
 
 }  // namespace namdb::sqltest

@@ -14,7 +14,7 @@ namespace namdb::sqltest {
 struct RegressAnswer {
   std::vector<Outcome> outcomes;  // one a statement; the rows of COPY TO STDOUT are lines
   bool late = false;              // no answer in time: it was canceled
-  // Of the first statement that failed, or empty.
+  // The SQLSTATE of the first statement that failed, or empty.
   std::string sqlstate() const;
 };
 

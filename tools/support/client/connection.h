@@ -25,7 +25,7 @@ struct ResultDeleter {
 };
 using ResultHandle = std::unique_ptr<PGresult, ResultDeleter>;
 
-// Of a failed result or a broken connection.
+// The error of a failed result or a broken connection.
 struct ServerError {
   std::string sqlstate;  // "08006" when the connection broke
   std::string message;

@@ -60,7 +60,7 @@ struct RunReport {
   std::map<std::string, std::uint64_t> reasons;  // errors and aborts: SQLSTATE and what it says
   std::vector<CheckResult> checks;
   std::vector<std::string> notes;
-  // By second since the run began, the warm-up included. The last one may be cut short.
+  // The seconds since the run began, the warm-up included. The last one may be cut short.
   std::vector<TimelineSecond> timeline;
   std::uint64_t begin_ns = 0;  // steady_now_ns() when it began
   // Of all calls, and of all calls and their results; sums over clients. The first is decided by seed and
