@@ -1,14 +1,16 @@
 """tools/test --changed [REF]: builds and runs what depends on the files that have changed since REF.
 
-Ninja's dependency log tells what depends on a file (which objects were made from it) and its graph (which programs
-are made from these objects); READERS tells which tests read a file when they run. The fewer objects a test program is made of, the nearer it is to each of them; a test
-beside the changed file is nearest, and of the simulator the runs that NEAREST names come before the others. Tests run in
-that order until their time, as the last run had it, is used up. The rest is named.
+Ninja's dependency log tells what depends on a file (which objects were made from it) and its graph (which programs are
+made from these objects); READERS tells which tests read a file when they run. The fewer objects a test program is made of,
+the nearer it is to each of them; a test beside the changed file is nearest, and of the simulator the runs that NEAREST
+names come before the others. Tests run in that order until their time, as the last run had it, is used up. The rest is
+named.
 """
 import functools
 import json
 import re
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -220,8 +222,11 @@ def run(root, options, run_ctest, outcome_type):
         return []
     build.say(f"{len(files)} files have changed since {against}")
     folder = root / "build" / PRESET
+    started_s = time.monotonic()
     lints = run_lints(root, files, outcome_type)
+    lints.seconds = time.monotonic() - started_s
     tests = outcome_type("changed")
+    started_s = time.monotonic()
     if not build.configure(PRESET):
         tests.failed, tests.note = 1, "does not configure"
         return [lints, tests]
@@ -241,11 +246,13 @@ def run(root, options, run_ctest, outcome_type):
     if not build.targets(PRESET, options.jobs, targets):
         tests.failed, tests.note = 1, "does not build"
         return [lints, tests]
+    build_seconds = time.monotonic() - started_s
     build.say(f"testing, nearest first: {', '.join(test.name for test in chosen)}")
     pattern = "^(" + "|".join(re.escape(test.name) for test in chosen) + ")$"
     programs, content = run_ctest(PRESET, options.jobs, ("-R", pattern))
     tests = outcome_type.of_programs("changed", programs)
     tests.failed = tests.failed or int(not content)
+    tests.build_seconds, tests.seconds = build_seconds, time.monotonic() - started_s
     if left:
         build.say(f"left to the whole run, being further away: {', '.join(test.name for test in left)}")
     return [lints, tests]
