@@ -59,6 +59,9 @@ reactor::Task<Status> IndexScan::begin() {
   if (!status.ok()) co_return status;
   status = transaction_.tables().check(*table_, transaction_.visibility().catalog_version());
   if (!status.ok()) co_return status;
+  // It may have been dropped since the transaction first used it.
+  status = transaction_.tables().check_exists(table_->id);
+  if (!status.ok()) co_return status;
   if (!usable()) co_return co_await leave_index();
   co_await collect_own_rows();
   if (!index_->hash) {
