@@ -1,6 +1,5 @@
 // The crash table: every protocol, every victim, and of the moments of the run a share, or all with
-// NAMDB_CRASH_MOMENTS=all. Otherwise NAMDB_CRASH_MOMENTS is how many of each protocol and victim are tried;
-// by default twelve, or a share of that (Seeds).
+// NAMDB_CRASH_MOMENTS=all. Otherwise NAMDB_CRASH_MOMENTS is how many of each protocol and victim are tried.
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +7,6 @@
 
 #include "common/protocols/protocol.h"
 #include "tools/namsim/scenario/crash_run.h"
-#include "tools/namsim/testing/seeds.h"
 
 namespace namdb::sim {
 namespace {
@@ -20,7 +18,7 @@ constexpr std::uint64_t kEarlyMoments = 6;
 std::uint64_t stride_of(std::uint64_t moments, bool early) {
   const char* const asked = std::getenv("NAMDB_CRASH_MOMENTS");
   if (asked != nullptr && std::string(asked) == "all") return 1;
-  const std::uint64_t fallback = Seeds::share_of(early ? kEarlyMoments : kMoments);
+  const std::uint64_t fallback = early ? kEarlyMoments : kMoments;
   const std::uint64_t tried = asked == nullptr ? fallback : std::strtoull(asked, nullptr, 10);
   return std::max<std::uint64_t>(1, moments / std::max<std::uint64_t>(tried, 1));
 }
